@@ -142,6 +142,12 @@ void add_initializer(onnx::ModelProto& model, onnx::TensorProto tensor) {
   *graph.add_initializer() = std::move(tensor);
 }
 
+// onnxruntime imports all of its domains into the files that it writes.
+bool by_onnxruntime(const onnx::ModelProto& model) {
+  return std::any_of(model.opset_import().begin(), model.opset_import().end(),
+                     [](const auto& import) { return import.domain() == "com.microsoft.nchwc"; });
+}
+
 }  // namespace
 
 ModelNode plain_node(const onnx::NodeProto& node) { return node_of(node, {}); }
@@ -151,6 +157,7 @@ Model plain_model(const std::shared_ptr<ModelFile>& file) {
   Model model{.name = graph.name(),
               .producer = file->model.producer_name(),
               .opset = opset_of(file->model),
+              .by_onnxruntime = by_onnxruntime(file->model),
               .metadata = metadata_of(graph.metadata_props()),
               .author = file->author};
   for (const onnx::NodeProto& node : graph.node()) model.nodes.push_back(node_of(node, file));

@@ -407,6 +407,16 @@ TEST_CASE("everything that is not supported is told at once") {
   CHECK_THAT(text, Contains("Loop: 1 node") && Contains("Reorder: 1 node"));
 }
 
+// Files of SessionOptions.optimized_model_filepath.
+TEST_CASE("operators of onnxruntime's optimizer are refused with the level that writes none") {
+  for (const auto& [op, domain] : {std::pair("Gelu", "com.microsoft"), std::pair("Conv", "com.microsoft.nchwc"),
+                                   std::pair("SimplifiedLayerNormalization", "")}) {
+    ModelBuilder build;
+    build.input("x", {"N", "4"}).node(op, {"x"}, {"y"}, "fused").set_domain(domain);
+    CHECK_THAT(outcome(build.output("y").import()), StartsWith("5: ") && Contains("ORT_ENABLE_BASIC"));
+  }
+}
+
 TEST_CASE("control flow, sequences and texts are refused by name") {
   for (const char* op : {"If", "Scan", "SequenceConstruct", "StringNormalizer"}) {
     ModelBuilder build;

@@ -377,6 +377,35 @@ TEST_CASE("weights that dynamo's optimizer may have merged are named, and those 
                  Contains("optimize=False"));
 }
 
+// So does onnxruntime's optimizer, with initializers of at most 8 elements. It does not keep the nodes' metadata.
+TEST_CASE("weights that onnxruntime's optimizer may have merged are named") {
+  const auto model = [](int64_t features, bool by_onnxruntime) {
+    ModelBuilder build(17);
+    build.input("x", {"N", std::to_string(features)});
+    build.weight("scale", {features}, 1, 0).weight("bias", {features}, 0, 0);
+    build.node("LayerNormalization", {"x", "scale", "bias"}, {"a"}, "first");
+    build.node("LayerNormalization", {"a", "scale", "bias"}, {"y"}, "second");
+    if (by_onnxruntime) build.model.add_opset_import()->set_domain("com.microsoft.nchwc");
+    return build.output("y");
+  };
+  const auto merged = model(8, true).import();
+  REQUIRE(outcome(merged) == "ok");
+  CHECK_THAT(merged->perhaps_merged, Contains("2 weights are read by several nodes: 'scale' by 'first' and 'second'") &&
+                                         Contains("onnxruntime's optimizer merged equal weights"));
+  CHECK(model(9, true).import()->perhaps_merged.empty());
+  CHECK(model(8, false).import()->perhaps_merged.empty());
+  // plimsoll.export lists the parameters: if all of them are there, none was merged.
+  const auto listed = [&](const std::string& trained) {
+    ModelBuilder build = model(8, true);
+    onnx::StringStringEntryProto& entry = *build.model.add_metadata_props();
+    entry.set_key("plimsoll.export");
+    entry.set_value(R"({"schema": 1, "trained": [)" + trained + R"(], "frozen": [], "buffers": [], "inputs": ["x"]})");
+    return build.import()->perhaps_merged;
+  };
+  CHECK(listed(R"("scale", "bias")").empty());
+  CHECK_THAT(listed(R"("scale", "bias", "second.scale")"), Contains("2 weights"));
+}
+
 TEST_CASE("the ranges of a written model are the bytes of its weights") {
   const auto imported = small_model().import();
   REQUIRE(outcome(imported) == "ok");

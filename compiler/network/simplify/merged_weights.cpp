@@ -15,7 +15,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMergedElements = 1024;  // onnxscript's optimizer does not merge larger initializers
+// Optimizers merge no larger initializers: onnxscript's, and onnxruntime's.
+constexpr int64_t kMergedElements = 1024, kMergedByOnnxruntime = 8;
 
 std::string module_of(const std::string& parameter) {
   const size_t dot = parameter.rfind('.');
@@ -36,6 +37,14 @@ std::optional<std::set<std::string>> missing_parameters(const Model& model) {
     at += kMark.size();
     missing.insert(text.substr(at, text.find('\'', at) - at));
   }
+  for (const ModelTensor& tensor : model.initializers) missing.erase(tensor.name);
+  return missing;
+}
+
+// The trained parameters that plimsoll.export has listed and that are no initializers any more. nullopt: no list.
+std::optional<std::set<std::string>> missing_of_author(const Model& model) {
+  if (!model.author) return std::nullopt;
+  std::set<std::string> missing(model.author->trained.begin(), model.author->trained.end());
   for (const ModelTensor& tensor : model.initializers) missing.erase(tensor.name);
   return missing;
 }
@@ -63,7 +72,8 @@ struct MergedReaders {
   std::vector<std::string> modules = {};
 };
 
-IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network) {
+// Readers by module, or by their own names: onnxruntime does not keep the metadata that names the modules.
+IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network, bool by_node) {
   IdVector<ValueId, MergedReaders> readers(network.values.size());
   for (const Node& node : network.nodes)
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -71,9 +81,9 @@ IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network) {
       MergedReaders& of = readers[node.inputs[i]];
       const Node*& first = slot_of(node.op, i) == Slot::statistic ? of.statistic : of.parameter;
       if (first == nullptr) first = &node;
-      if (!node.module_path.empty() &&
-          std::find(of.modules.begin(), of.modules.end(), node.module_path) == of.modules.end())
-        of.modules.push_back(node.module_path);
+      const std::string& reader = by_node && node.module_path.empty() ? node.name : node.module_path;
+      if (!reader.empty() && std::find(of.modules.begin(), of.modules.end(), reader) == of.modules.end())
+        of.modules.push_back(reader);
     }
   return readers;
 }
@@ -103,13 +113,16 @@ std::vector<std::string> find_left_out(const Network& network, const std::set<st
 
 Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings) {
-  const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network);
-  const bool dynamo = came_from_dynamo(model) && !model.author;
-  const bool optimized = dynamo && !keeps_equal_weights(model);
-  const auto missing = dynamo ? missing_parameters(model) : std::nullopt;
+  const bool runtime = model.by_onnxruntime;
+  const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network, runtime);
+  const bool dynamo = !runtime && came_from_dynamo(model) && !model.author;
+  const bool optimized = runtime || (dynamo && !keeps_equal_weights(model));
+  const auto missing = runtime ? missing_of_author(model) : dynamo ? missing_parameters(model) : std::nullopt;
+  const int64_t most = runtime ? kMergedByOnnxruntime : kMergedElements;
   // Without the list, any small initializer may be merged.
   const auto misses_some = [&](const std::string& module) {
-    return !missing || std::any_of(missing->begin(), missing->end(),
+    if (!missing || runtime) return !missing || !missing->empty();
+    return std::any_of(missing->begin(), missing->end(),
                                    [&](const std::string& name) { return module_of(name) == module; });
   };
   int64_t count = 0;
@@ -119,13 +132,14 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
     const MergedReaders& of = readers[id];
     if (of.statistic && of.parameter)
       return Error{ExitCode::invalid_model,
-                   fmt::format("initializer '{}' is a parameter of '{}' and a running statistic of '{}': the "
-                               "exporter's optimizer merged "
-                               "equal tensors, and they can no longer be told apart",
-                               value.initializer, of.parameter->name, of.statistic->name),
-                   {fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
+                   fmt::format("initializer '{}' is a parameter of '{}' and a running statistic of '{}': {} optimizer "
+                               "merged equal tensors, and they can no longer be told apart",
+                               value.initializer, of.parameter->name, of.statistic->name,
+                               runtime ? "onnxruntime's" : "the exporter's"),
+                   {runtime ? std::string(kWithoutOnnxruntime)
+                            : fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
     const bool may_be_merged =
-        (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= kMergedElements;
+        (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= most;
     if (!optimized || !may_be_merged || of.modules.size() < 2) continue;
     if (std::none_of(of.modules.begin(), of.modules.end(), misses_some)) continue;
     if (++count <= 3)
@@ -134,10 +148,10 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
   }
   if (count > 0)
     perhaps_merged = fmt::format(
-        "{} {} read by several modules: {}{}. Either the model shares them, or the exporter's optimizer merged "
-        "equal weights",
-        counted(count, "weight"), is_or_are(count), shown, count > 3 ? ", …" : "");
-  if (!missing) return {};
+        "{} {} read by several {}: {}{}. Either the model shares them, or {} optimizer merged equal weights",
+        counted(count, "weight"), is_or_are(count), runtime ? "nodes" : "modules", shown, count > 3 ? ", …" : "",
+        runtime ? "onnxruntime's" : "the exporter's");
+  if (!missing || runtime) return {};
   const std::vector<std::string> left_out = find_left_out(network, *missing);
   if (left_out.empty()) return {};
   const auto lost = static_cast<int64_t>(left_out.size());

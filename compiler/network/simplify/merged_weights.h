@@ -16,6 +16,9 @@ namespace plimsoll {
 // of the module's tensors are equal and apart was written without it, and in a file whose initializers include all of
 // the module's parameters it merged none. Otherwise `perhaps_merged` names the small weights that several modules read.
 // The optimizer also omits biases that are zero; a warning names them.
+//
+// onnxruntime's optimizer merges equal initializers of at most 8 elements. If there is a list of parameters by
+// plimsoll.export, and all of them are initializers, it has merged none.
 Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings);
 

@@ -8,6 +8,11 @@ namespace plimsoll {
 namespace {
 constexpr int kNamesShown = 3;
 constexpr size_t kMessagesShown = 50;
+
+// onnxruntime's optimizer writes operators of its own, one of them without a domain.
+bool is_of_onnxruntime(const ModelNode& node) {
+  return node.domain.starts_with("com.microsoft") || node.op == "SimplifiedLayerNormalization";
+}
 }  // namespace
 
 void Unsupported::add_operator(const ModelNode& node, const Op* op) {
@@ -15,6 +20,7 @@ void Unsupported::add_operator(const ModelNode& node, const Op* op) {
   if (op && op->of_onnx()) title += fmt::format(" (supported in opsets {} to {})", op->first_opset, op->last_opset);
   const auto [at, fresh] = group_of_.emplace(title, groups_.size());
   if (fresh) groups_.push_back({.title = title});
+  by_onnxruntime_ = by_onnxruntime_ || is_of_onnxruntime(node);
   Group& group = groups_[at->second];
   if (group.nodes++ < kNamesShown) {
     const std::string& name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0];
@@ -36,6 +42,10 @@ Status Unsupported::status(int64_t opset) const {
   for (const Group& group : groups_)
     error.notes.push_back(fmt::format("{}: {}, {}{}", group.title, counted(group.nodes, "node"), group.first,
                                       group.nodes > kNamesShown ? ", …" : ""));
+  if (by_onnxruntime_)
+    error.notes.push_back(
+        "onnxruntime's optimizer wrote this file, with operators that ONNX does not define: compile the file from "
+        "before it, or limit the optimizer to ORT_ENABLE_BASIC");
   for (size_t i = 0; i < std::min(messages_.size(), kMessagesShown); ++i) error.notes.push_back(messages_[i]);
   if (messages_.size() > kMessagesShown)
     error.notes.push_back(

@@ -27,6 +27,7 @@ class Unsupported {
   std::vector<Group> groups_ = {};
   std::map<std::string, size_t> group_of_ = {};
   std::vector<std::string> messages_ = {};
+  bool by_onnxruntime_ = false;  // one of the operators is one that onnxruntime's optimizer writes
 };
 
 }  // namespace plimsoll
