@@ -61,6 +61,7 @@ Result<ImportedModel> import_model(const ModelRequest& request, bool to_write, R
                                               .may_fix_batch = request.network.loss.kind == LossKind::output,
                                               .strict = request.strict,
                                               .holds_weights = to_write,
+                                              .output = request.network.loss.output,
                                               .recurrence = recurrence,
                                               .require_normalization = request.require_batch_norm}));
   model.network.states_modes = model.states_modes;

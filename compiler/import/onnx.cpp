@@ -28,6 +28,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
                             .dims = options.dims,
                             .may_fix_batch = options.may_fix_batch,
                             .strict = options.strict,
+                            .output = options.output,
                             .recurrence = options.recurrence,
                             .require_normalization = options.require_normalization};
   const auto hold = [&](Model& of, const std::unordered_set<std::string>& trained) {

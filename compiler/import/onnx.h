@@ -26,6 +26,7 @@ struct ImportOptions {
   bool strict = false;                      // warnings become invalid_model errors
   // if false, the model cannot be written again: large external weights are scanned, not kept
   bool holds_weights = true;
+  std::string output = {};                  // the one that is trained, if the user chose one of several
   Recurrence recurrence = Recurrence::unrolled;
   bool require_normalization = false;       // a model without batch normalizations in training mode is invalid
 };

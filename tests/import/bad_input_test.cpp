@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "compiler/import/loaded_model.h"
 #include "compiler/network/simplify/fold.h"
 #include "compiler/network/simplify/spellings.h"
 #include "compiler/ops/op.h"
@@ -405,6 +406,31 @@ TEST_CASE("everything that is not supported is told at once") {
   CHECK_THAT(
       text, Contains("Multinomial: 5 nodes, 'e0', 'e1', 'e2', …") && Contains("com.example::FancyOp: 1 node, 'fancy'"));
   CHECK_THAT(text, Contains("Loop: 1 node") && Contains("Reorder: 1 node"));
+}
+
+// The names of classes that skl2onnx puts behind the probabilities, or the boxes of a detector.
+TEST_CASE("what only other outputs depend on need not be supported if an output is chosen") {
+  ModelBuilder build;
+  build.input("x", {"N", "4"}).weight("w", {4, 3}).weight("v", {3, 3});
+  build.node("MatMul", {"x", "w"}, {"h"}, "first");
+  build.node("MatMul", {"h", "v"}, {"scores"}, "second");
+  build.node("Identity", {"scores"}, {"probabilities"}, "alias");
+  build.node("ArrayFeatureExtractor", {"h", "v"}, {"label"}, "names").set_domain("ai.onnx.ml");
+  build.output("label").output("probabilities");
+  const auto chosen = build.import({.batch = 4, .output = "probabilities"});
+  REQUIRE(outcome(chosen) == "ok");
+  REQUIRE(chosen->network.outputs.size() == 1);
+  CHECK(chosen->network.values[chosen->network.outputs[0]].name == "probabilities");
+  CHECK(chosen->file->model.graph().output_size() == 2);
+  CHECK(chosen->file->model.graph().node_size() == 4);
+  std::string notes;
+  for (const std::string& note : chosen->notes) notes += note + "; ";
+  CHECK_THAT(notes, Contains("output 'label' is ignored") && Contains("are not supported, and are left out"));
+
+  const std::string names = "ai.onnx.ml::ArrayFeatureExtractor: 1 node, 'names'";
+  CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains(names) && Contains("--output 'probabilities'"));
+  CHECK_THAT(outcome(build.import({.batch = 4, .output = "label"})), StartsWith("5: ") && Contains(names));
+  CHECK_THAT(outcome(build.import({.batch = 4, .output = "other"})), StartsWith("5: ") && Contains(names));
 }
 
 // Files of SessionOptions.optimized_model_filepath.

@@ -126,7 +126,8 @@ class InspectCommand final : public Command {
   Status inspect_model() const {
     if (batch_ < 1) return Error{ExitCode::usage, "--batch is less than 1"};
     PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(dims_));
-    PLIMSOLL_ASSIGN(ImportedModel model, import_onnx(what_, {.batch = batch_, .dims = dims}));
+    PLIMSOLL_ASSIGN(ImportedModel model,
+                    import_onnx(what_, {.batch = batch_, .dims = dims, .output = patterns_.output}));
     if (!patterns_.output.empty()) {
       PLIMSOLL_TRY(choose_output(model.network, patterns_.output, model.notes));
       prune_dead_nodes(model.network);

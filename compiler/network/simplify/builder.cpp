@@ -105,7 +105,8 @@ Status NetworkBuilder::add_outputs() {
     // If there are several outputs, one is selected by its name, which an alias has lost.
     Value& value = network_.values[id];
     const bool fresh = std::find(network_.outputs.begin(), network_.outputs.end(), id) == network_.outputs.end();
-    if (model_.outputs.size() > 1 && fresh && value.kind == ValueKind::intermediate) value.name = output.name;
+    const bool named = model_.outputs.size() > 1 || !options_.output.empty();
+    if (named && fresh && value.kind == ValueKind::intermediate) value.name = output.name;
     network_.outputs.push_back(id);
   }
   return {};

@@ -16,6 +16,7 @@ struct SimplifyOptions {
   // other.
   bool may_fix_batch = false;
   bool strict = false;                 // warnings become invalid_model errors
+  std::string output = {};             // the one that is trained, if the user chose one of several
   Recurrence recurrence = Recurrence::unrolled;
   bool require_normalization = false;  // a model without batch normalizations in training mode is invalid
 };

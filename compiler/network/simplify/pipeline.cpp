@@ -4,7 +4,7 @@
 #include "compiler/network/samples_first.h"
 #include "compiler/network/simplify/attributes.h"
 #include "compiler/network/simplify/branches.h"
-#include "compiler/network/simplify/builder.h"
+#include "compiler/network/simplify/chosen_output.h"
 #include "compiler/network/simplify/findings.h"
 #include "compiler/network/simplify/graph_order.h"
 #include "compiler/network/simplify/lift_weights.h"
@@ -38,7 +38,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   made.reasons = reasons_of(model, order, weights);
 
   // The model as a network in which every node matters to an output.
-  PLIMSOLL_ASSIGN(made.network, build_network(model, order, weights, options, notes));
+  PLIMSOLL_ASSIGN(made.network, build_chosen_output(model, order, weights, options, notes));
   compact(made.network, notes);
   PLIMSOLL_TRY(put_samples_first(made.network, notes));
 
