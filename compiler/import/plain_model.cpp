@@ -142,10 +142,13 @@ void add_initializer(onnx::ModelProto& model, onnx::TensorProto tensor) {
   *graph.add_initializer() = std::move(tensor);
 }
 
-// onnxruntime imports all of its domains into the files that it writes.
-bool by_onnxruntime(const onnx::ModelProto& model) {
-  return std::any_of(model.opset_import().begin(), model.opset_import().end(),
-                     [](const auto& import) { return import.domain() == "com.microsoft.nchwc"; });
+// onnxruntime imports all of its domains into the files that it writes, and onnxsim describes its changes.
+std::string optimizer_of(const onnx::ModelProto& model) {
+  for (const auto& import : model.opset_import())
+    if (import.domain() == "com.microsoft.nchwc") return "onnxruntime";
+  for (const auto& entry : model.metadata_props())
+    if (entry.key().starts_with("onnxsim.")) return "onnxsim";
+  return "";
 }
 
 }  // namespace
@@ -157,7 +160,7 @@ Model plain_model(const std::shared_ptr<ModelFile>& file) {
   Model model{.name = graph.name(),
               .producer = file->model.producer_name(),
               .opset = opset_of(file->model),
-              .by_onnxruntime = by_onnxruntime(file->model),
+              .optimizer = optimizer_of(file->model),
               .metadata = metadata_of(graph.metadata_props()),
               .author = file->author};
   for (const onnx::NodeProto& node : graph.node()) model.nodes.push_back(node_of(node, file));

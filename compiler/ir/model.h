@@ -150,7 +150,7 @@ struct Model {
   std::string name = {};
   std::string producer = {};  // "pytorch"
   int64_t opset = 0;          // of the domain ai.onnx
-  bool by_onnxruntime = false;  // its optimizer wrote the file
+  std::string optimizer = {};  // "onnxruntime" or "onnxsim", if the file says that it wrote it
   std::vector<ModelNode> nodes = {};
   std::vector<ModelTensor> initializers = {};
   std::vector<DeclaredValue> inputs = {}, outputs = {}, values = {};

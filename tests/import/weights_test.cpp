@@ -377,8 +377,8 @@ TEST_CASE("weights that dynamo's optimizer may have merged are named, and those 
                  Contains("optimize=False"));
 }
 
-// So does onnxruntime's optimizer, with initializers of at most 8 elements. It does not keep the nodes' metadata.
-TEST_CASE("weights that onnxruntime's optimizer may have merged are named") {
+// So does onnxruntime, with initializers of at most 8 elements. It does not keep the nodes' metadata.
+TEST_CASE("weights that onnxruntime may have merged are named") {
   const auto model = [](int64_t features, bool by_onnxruntime) {
     ModelBuilder build(17);
     build.input("x", {"N", std::to_string(features)});
@@ -391,7 +391,7 @@ TEST_CASE("weights that onnxruntime's optimizer may have merged are named") {
   const auto merged = model(8, true).import();
   REQUIRE(outcome(merged) == "ok");
   CHECK_THAT(merged->perhaps_merged, Contains("2 weights are read by several nodes: 'scale' by 'first' and 'second'") &&
-                                         Contains("onnxruntime's optimizer merged equal weights"));
+                                         Contains("or onnxruntime merged equal weights"));
   CHECK(model(9, true).import()->perhaps_merged.empty());
   CHECK(model(8, false).import()->perhaps_merged.empty());
   // plimsoll.export lists the parameters: if all of them are there, none was merged.
@@ -404,6 +404,40 @@ TEST_CASE("weights that onnxruntime's optimizer may have merged are named") {
   };
   CHECK(listed(R"("scale", "bias")").empty());
   CHECK_THAT(listed(R"("scale", "bias", "second.scale")"), Contains("2 weights"));
+}
+
+// onnxsim and onnxslim merge equal initializers of any size. onnxsim says so; onnxslim leaves no mark.
+TEST_CASE("weights that onnxsim or onnxslim may have merged are named") {
+  struct Readers { std::string first, second, weight = "norm1.weight", bias = "norm1.bias"; };
+  const auto model = [](const Readers& readers, float scale_step = 0) {
+    ModelBuilder build(17);
+    build.model.set_producer_name("pytorch");
+    build.input("x", {"N", "32"}).weight(readers.weight, {32}, 1, scale_step).weight(readers.bias, {32}, 0, scale_step);
+    build.node("LayerNormalization", {"x", readers.weight, readers.bias}, {"a"}, readers.first);
+    build.node("LayerNormalization", {"a", readers.weight, readers.bias}, {"y"}, readers.second);
+    return build.output("y");
+  };
+  const auto named = [](const ModelBuilder& build) {
+    const auto imported = build.import();
+    return outcome(imported) == "ok" ? imported->perhaps_merged : outcome(imported);
+  };
+  const Readers two = {"/norm1/LayerNormalization", "/norm2/LayerNormalization"};
+  CHECK_THAT(named(model(two)), Contains("2 weights are read by several modules: 'norm1.weight' by 'norm1' and "
+                                         "'norm2'") && Contains("or a tool merged equal weights"));
+  CHECK(named(model(two, 0.25f)).empty());  // not initial values: no two tensors were equal
+  ModelBuilder simplified = model(two, 0.25f);
+  simplified.model.add_metadata_props()->set_key("onnxsim.removed_nodes.count");
+  CHECK_THAT(named(simplified), Contains("2 weights") && Contains("or onnxsim merged equal weights"));
+  // A file with two equal initializers, or with a Constant node, is as it was exported.
+  CHECK(named(model(two).weight("other", {32}, 1, 0)).empty());
+  CHECK(named(model(two).constant("unread", {1})).empty());
+  // One module, called twice or contained in several.
+  CHECK(named(model({"/norm1/LayerNormalization", "/norm1_1/LayerNormalization"})).empty());
+  CHECK(named(model({"/a/a.1/LayerNormalization", "/b.0/a.1/LayerNormalization", "a.1.weight", "a.1.bias"})).empty());
+  CHECK(named(model({"/norm1/Sub/Pow", "/norm1_1/Sub/Pow"})).empty());
+  CHECK_THAT(named(model({"/norm1/LayerNormalization", "/norm11/LayerNormalization"})), Contains("2 weights"));
+  // Nodes with the names of dynamo's exporter, without its metadata.
+  CHECK_THAT(named(model({"node_layer_norm", "node_layer_norm_1"}, 0.25f)), Contains("2 weights"));
 }
 
 TEST_CASE("the ranges of a written model are the bytes of its weights") {

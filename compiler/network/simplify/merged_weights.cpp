@@ -41,12 +41,64 @@ std::optional<std::set<std::string>> missing_parameters(const Model& model) {
   return missing;
 }
 
-// The trained parameters that plimsoll.export has listed and that are no initializers any more. nullopt: no list.
-std::optional<std::set<std::string>> missing_of_author(const Model& model) {
-  if (!model.author) return std::nullopt;
-  std::set<std::string> missing(model.author->trained.begin(), model.author->trained.end());
+// Of a file with plimsoll.export's list: whether all trained parameters are initializers. Then no tool merged any.
+bool has_all_of_author(const Model& model) {
+  if (!model.author) return false;
+  std::set<std::string_view> missing(model.author->trained.begin(), model.author->trained.end());
   for (const ModelTensor& tensor : model.initializers) missing.erase(tensor.name);
-  return missing;
+  return missing.empty();
+}
+
+bool is_splat(const ModelTensor& tensor) {
+  if (!tensor.data || tensor.type != ElementType::f32 || tensor.data->size() < sizeof(float)) return false;
+  return tensor.data->compare(sizeof(float), std::string::npos, *tensor.data, 0,
+                              tensor.data->size() - sizeof(float)) == 0;
+}
+
+// A program that changes model files after their export.
+struct Tool {
+  std::string name = {};
+  int64_t most = kElementLimit;  // elements of an initializer that it merges
+  bool by_node = false;  // nodes do not say their modules: readers are told apart by their names
+  bool splats_only = false;  // it is not certain that the tool has run
+};
+
+std::optional<Tool> tool_of(const Model& model) {
+  if (has_all_of_author(model)) return std::nullopt;
+  if (model.optimizer == "onnxruntime")
+    return Tool{.name = "onnxruntime", .most = kMergedByOnnxruntime, .by_node = true};
+  if (!model.optimizer.empty()) return Tool{.name = model.optimizer, .by_node = true};
+  if (model.producer != "pytorch" || came_from_dynamo(model)) return std::nullopt;
+  // Dynamo's names without dynamo's metadata.
+  if (model.author || std::any_of(model.nodes.begin(), model.nodes.end(),
+                                  [](const ModelNode& node) { return node.name.starts_with("node_"); }))
+    return Tool{.name = "a tool", .by_node = true};
+  // onnxslim leaves no mark, but also no Constant nodes and no equal initializers.
+  std::set<std::tuple<std::vector<int64_t>, std::string_view>> seen;
+  for (const ModelTensor& tensor : model.initializers)
+    if (is_splat(tensor) && !seen.emplace(tensor.dims, *tensor.data).second) return std::nullopt;
+  if (std::any_of(model.nodes.begin(), model.nodes.end(), [](const ModelNode& node) { return node.inputs.empty(); }))
+    return std::nullopt;
+  return Tool{.name = "a tool", .splats_only = true};
+}
+
+// The module of a node, or the name of the node of the file that it is part of.
+std::string reader_of(const Node& node, bool by_node) {
+  if (!node.module_path.empty() || !by_node) return node.module_path;
+  return node.name.substr(0, node.name.find('/', 1));
+}
+
+// Whether a module's call is in the reader's path. TorchScript's exporter numbers the calls ("norm_1"), and names a
+// module that others contain by its first name: "blocks.1.act" may be the module "act".
+bool is_call_of_module(std::string_view reader, const std::string& module) {
+  if (module.empty()) return false;
+  for (size_t at = reader.find(module); at != reader.npos; at = reader.find(module, at + 1)) {
+    if (at > 0 && reader[at - 1] != '.') continue;
+    std::string_view rest = reader.substr(at + module.size());
+    if (rest.starts_with('_')) rest.remove_prefix(std::min(rest.find_first_not_of("0123456789", 1), rest.size()));
+    if (rest.empty() || rest.starts_with('.')) return true;
+  }
+  return false;
 }
 
 // The optimizer merges all small initializers that are equal, unless they are inputs or outputs of the graph. If two of
@@ -72,7 +124,6 @@ struct MergedReaders {
   std::vector<std::string> modules = {};
 };
 
-// Readers by module, or by their own names: onnxruntime does not keep the metadata that names the modules.
 IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network, bool by_node) {
   IdVector<ValueId, MergedReaders> readers(network.values.size());
   for (const Node& node : network.nodes)
@@ -81,7 +132,7 @@ IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network, boo
       MergedReaders& of = readers[node.inputs[i]];
       const Node*& first = slot_of(node.op, i) == Slot::statistic ? of.statistic : of.parameter;
       if (first == nullptr) first = &node;
-      const std::string& reader = by_node && node.module_path.empty() ? node.name : node.module_path;
+      const std::string reader = reader_of(node, by_node);
       if (!reader.empty() && std::find(of.modules.begin(), of.modules.end(), reader) == of.modules.end())
         of.modules.push_back(reader);
     }
@@ -113,17 +164,26 @@ std::vector<std::string> find_left_out(const Network& network, const std::set<st
 
 Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings) {
-  const bool runtime = model.by_onnxruntime;
-  const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network, runtime);
-  const bool dynamo = !runtime && came_from_dynamo(model) && !model.author;
-  const bool optimized = runtime || (dynamo && !keeps_equal_weights(model));
-  const auto missing = runtime ? missing_of_author(model) : dynamo ? missing_parameters(model) : std::nullopt;
-  const int64_t most = runtime ? kMergedByOnnxruntime : kMergedElements;
+  const std::optional<Tool> tool = tool_of(model);
+  const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network, tool && tool->by_node);
+  const bool dynamo = !tool && came_from_dynamo(model) && !model.author;
+  const bool optimized = tool || (dynamo && !keeps_equal_weights(model));
+  const auto missing = dynamo ? missing_parameters(model) : std::nullopt;
+  const int64_t most = tool ? tool->most : kMergedElements;
+  const std::string whose = tool ? tool->name : "the exporter's optimizer";
   // Without the list, any small initializer may be merged.
   const auto misses_some = [&](const std::string& module) {
-    if (!missing || runtime) return !missing || !missing->empty();
-    return std::any_of(missing->begin(), missing->end(),
+    return !missing || std::any_of(missing->begin(), missing->end(),
                                    [&](const std::string& name) { return module_of(name) == module; });
+  };
+  std::set<std::string_view> splats;
+  if (tool && tool->splats_only)
+    for (const ModelTensor& tensor : model.initializers)
+      if (is_splat(tensor)) splats.insert(tensor.name);
+  const auto others_read = [&](const std::string& weight, const std::vector<std::string>& modules) {
+    return std::any_of(modules.begin(), modules.end(), [&](const std::string& reader) {
+      return !is_call_of_module(reader, module_of(weight));
+    });
   };
   int64_t count = 0;
   std::string shown;
@@ -132,15 +192,16 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
     const MergedReaders& of = readers[id];
     if (of.statistic && of.parameter)
       return Error{ExitCode::invalid_model,
-                   fmt::format("initializer '{}' is a parameter of '{}' and a running statistic of '{}': {} optimizer "
-                               "merged equal tensors, and they can no longer be told apart",
-                               value.initializer, of.parameter->name, of.statistic->name,
-                               runtime ? "onnxruntime's" : "the exporter's"),
-                   {runtime ? std::string(kWithoutOnnxruntime)
-                            : fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
+                   fmt::format("initializer '{}' is a parameter of '{}' and a running statistic of '{}': {} merged "
+                               "equal tensors, and they can no longer be told apart",
+                               value.initializer, of.parameter->name, of.statistic->name, whose),
+                   {tool ? std::string(kBeforeTools)
+                         : fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
     const bool may_be_merged =
         (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= most;
     if (!optimized || !may_be_merged || of.modules.size() < 2) continue;
+    if (tool && !others_read(value.initializer, of.modules)) continue;
+    if (tool && tool->splats_only && !splats.contains(value.initializer)) continue;
     if (std::none_of(of.modules.begin(), of.modules.end(), misses_some)) continue;
     if (++count <= 3)
       shown += fmt::format("{}'{}' by '{}' and '{}'", count == 1 ? "" : ", ", value.initializer, of.modules[0],
@@ -148,10 +209,10 @@ Status find_merged_weights(const Model& model, const Network& network, std::stri
   }
   if (count > 0)
     perhaps_merged = fmt::format(
-        "{} {} read by several {}: {}{}. Either the model shares them, or {} optimizer merged equal weights",
-        counted(count, "weight"), is_or_are(count), runtime ? "nodes" : "modules", shown, count > 3 ? ", …" : "",
-        runtime ? "onnxruntime's" : "the exporter's");
-  if (!missing || runtime) return {};
+        "{} {} read by several {}: {}{}. Either the model shares them, or {} merged equal weights",
+        counted(count, "weight"), is_or_are(count), tool && tool->by_node ? "nodes" : "modules", shown,
+        count > 3 ? ", …" : "", whose);
+  if (!missing) return {};
   const std::vector<std::string> left_out = find_left_out(network, *missing);
   if (left_out.empty()) return {};
   const auto lost = static_cast<int64_t>(left_out.size());

@@ -17,8 +17,10 @@ namespace plimsoll {
 // the module's parameters it merged none. Otherwise `perhaps_merged` names the small weights that several modules read.
 // The optimizer also omits biases that are zero; a warning names them.
 //
-// onnxruntime's optimizer merges equal initializers of at most 8 elements. If there is a list of parameters by
-// plimsoll.export, and all of them are initializers, it has merged none.
+// onnxruntime merges equal initializers of at most 8 elements, onnxsim and onnxslim of any size. onnxslim leaves no
+// mark. It may have run if there are neither Constant nodes nor equal initializers. Then weights whose elements are all
+// equal may be merged, such as the initial weights of normalizations. If there is a list of parameters by
+// plimsoll.export, and all of them are initializers, no tool has merged any.
 Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings);
 
