@@ -4,8 +4,8 @@
 //                              ├─► ConcatFromSequence            a, b ─► Concat; with new_axis, after Unsqueezes
 //                              └─► SequenceMap f ─► …            f(a), f(b), listed again
 //
-// torch.hstack, vstack, dstack, column_stack and their relatives are written so. A sequence that a SplitToSequence makes
-// is not listed here, because its number of parts depends on shapes (sequences.h).
+// torch.hstack, vstack, dstack, column_stack and their relatives are written so. A sequence that a SplitToSequence
+// makes is not listed here, because its number of parts depends on shapes (sequences.h).
 //
 // Before: nodes stand after those whose outputs they read. After: a node that is left reads a sequence that is not
 // listed, or takes from it at an unknown position, and is reported as unsupported.
