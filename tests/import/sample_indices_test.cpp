@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tests/import/model_builder.h"
+#include "tests/import/spelled.h"
 
 using namespace plimsoll;
 using Catch::Matchers::Contains;
@@ -295,4 +296,26 @@ TEST_CASE("an affine grid is a product with the places of an even one") {
   CHECK(said({4, 3, 5, 7}, "4") == "Transpose MatMul Reshape [N,5,7,2]");
   CHECK_THAT(said({3, 3, 5, 7}, "4"), Contains("5: ") && Contains("a grid of [3] samples"));
   CHECK_THAT(said({4, 3, 5, 7, 2}, "4"), Contains("4: ") && Contains("theta is [N,2,3]"));
+}
+
+// As TorchScript's exporter writes diagonal() within each sample.
+TEST_CASE("picks that are the same within each sample are a Gather along the axes that they index") {
+  const auto said = [](int64_t depth, const std::vector<int64_t>& numbers) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "3", "4", "2"}).constant("places", numbers).constant("zero", {0});
+    const int64_t count = static_cast<int64_t>(numbers.size()) / depth;
+    spelled.build.constant("each", {1, count, depth}).constant("tail", {count, depth});
+    spelled.build.node("Reshape", {"places", "each"}, {"one"});
+    spelled.build.node("Shape", {"x"}, {"shape"});
+    spelled.build.node("Gather", {"shape", "zero"}, {"samples"});
+    ModelBuilder::integer(spelled.build.node("Concat", {"samples", "tail"}, {"wanted"}), "axis", 0);
+    spelled.build.node("Expand", {"one", "wanted"}, {"indices"});
+    ModelBuilder::integer(spelled.node("GatherND", {"x", "indices"}), "batch_dims", 1);
+    return spelled.said();
+  };
+  CHECK(said(1, {0, -1}) == "Gather [N,2,4,2]");
+  CHECK(said(2, {0, 0, 1, 1, -1, 3}) == "Reshape Gather [N,3,2]");
+  CHECK(said(3, {0, 0, 0, 2, 3, 1}) == "Reshape Gather [N,2]");
+  CHECK_THAT(said(1, {0, 3}), Contains("4: node 'node' (GatherND): index 3 is out of range for axis 1 of [N,3,4,2]"));
+  CHECK_THAT(said(4, {0, 0, 0, 0, 1, 1, 1, 1}), Contains("indexes 4 axes of a sample of [N,3,4,2]"));
 }

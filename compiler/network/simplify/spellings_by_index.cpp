@@ -208,6 +208,46 @@ Result<Nodes> gather_nd_computed(Writer& w) {
   return w.finish();
 }
 
+// Positions along the axes first, first + 1, … merged into one, by `count` indices of `depth` numbers each.
+Result<Ints> known_places(const Writer& w, const KnownValue& indices, size_t depth, size_t count, size_t first = 0) {
+  Ints places;
+  for (size_t i = 0; i < count; ++i) {
+    int64_t at = 0;
+    for (size_t k = 0; k < depth; ++k) {
+      const int64_t size = w.x()[first + k].value, given = indices.integer(i * depth + k).value;
+      if (given < -size || given >= size)
+        return w.invalid(
+            fmt::format("index {} is out of range for axis {} of {}", given, first + k, to_string(w.x())));
+      at = at * size + (given < 0 ? given + size : given);
+    }
+    places.push_back(at);
+  }
+  return places;
+}
+
+// From each sample (batch_dims is 1), by indices that are the same for all samples, as torch's exporter writes
+// diagonal(): the axes that they index are merged into one.
+Result<Nodes> gather_nd_alike(Writer& w, const KnownValue& indices) {
+  const Dims &x = w.x(), places(indices.dims.begin() + 1, indices.dims.end() - 1);
+  const size_t depth = static_cast<size_t>(indices.dims.back().value);
+  if (depth < 1 || depth >= x.size()) return w.invalid(fmt::format("indexes {} axes of a sample of {}", depth,
+                                                                   to_string(x)));
+  Ints shape = {0, 1};
+  for (size_t i = 1; i < x.size(); ++i) {
+    if (x[i].batch) return w.unsupported("indexes the batch");
+    if (i <= depth) shape[1] *= x[i].value;
+    else shape.push_back(x[i].value);
+  }
+  size_t count = 1;
+  for (const Dim place : places) count *= static_cast<size_t>(place.value);
+  PLIMSOLL_ASSIGN(const Ints at, known_places(w, indices, depth, count, 1));
+  const std::string numbers = w.integers(at, places);
+  const std::string merged = depth == 1 ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", shape);
+  w.write("Gather", {merged, numbers});
+  w.set_integer("axis", 1);
+  return w.finish();
+}
+
 }  // namespace
 
 // Along the first axes at once: they are merged into one.
@@ -228,6 +268,9 @@ Result<Nodes> gather_nd(Writer& w) {
   const bool alike = indices && indices->alike_for_each_sample() && !indices->splat();
   if (!indices || indices->real() || (indices->depends_on_batch() && !alike) || indices->dims.empty())
     return unsupported("its indices are not known at compile time");
+  if (w.integer("batch_dims", 0) == 1 && alike && indices->dims.size() > 1 && indices->dims[0] == kBatch &&
+      !w.x().empty() && w.x()[0] == kBatch)
+    return gather_nd_alike(w, *indices);
   if (w.integer("batch_dims", 0) != 0) return unsupported("batch_dims above 0 is not supported");
   const size_t depth = static_cast<size_t>(indices->dims.back().value);
   if (depth < 1 || depth > w.x().size())
@@ -239,13 +282,8 @@ Result<Nodes> gather_nd(Writer& w) {
   }
   Ints shape = {rows};
   for (size_t i = depth; i < w.x().size(); ++i) shape.push_back(w.x()[i].batch ? -1 : w.x()[i].value);
-  Ints at((alike ? indices->ints.size() : static_cast<size_t>(*indices->elements())) / depth, 0);
-  for (size_t i = 0; i < at.size() * depth; ++i) {
-    const int64_t size = w.x()[i % depth].value, given = indices->integer(i).value;
-    if (given < -size || given >= size)
-      return w.invalid(fmt::format("index {} is out of range for axis {} of {}", given, i % depth, to_string(w.x())));
-    at[i / depth] = at[i / depth] * size + (given < 0 ? given + size : given);
-  }
+  const size_t numbers_given = alike ? indices->ints.size() : static_cast<size_t>(*indices->elements());
+  PLIMSOLL_ASSIGN(const Ints at, known_places(w, *indices, depth, numbers_given / depth));
   const Dims places(indices->dims.begin(), indices->dims.end() - 1);
   if (alike) {
     if (depth > 1) return unsupported("indices shared by all samples index several axes");
@@ -278,22 +316,6 @@ std::optional<Ints> places_within_sample(const Writer& w, const KnownValue& indi
   if (indices.probes.size() > 1 && indices.dims[0] == kBatch) return picks_within_sample(indices.probes[1], 2, x);
   if (indices.depends_on_batch() || !indices.steps.empty() || !w.exported_batch()) return std::nullopt;
   return picks_within_sample(indices, *w.exported_batch(), x);
-}
-
-// Positions along the first axes merged into one.
-Result<Ints> known_places(const Writer& w, const KnownValue& indices, size_t depth) {
-  Ints places;
-  for (size_t i = 0; i + depth <= static_cast<size_t>(*indices.elements()); i += depth) {
-    int64_t at = 0;
-    for (size_t axis = 0; axis < depth; ++axis) {
-      const int64_t size = w.x()[axis].value, given = indices.integer(i + axis).value;
-      if (given < -size || given >= size)
-        return w.invalid(fmt::format("index {} is out of range for axis {} of {}", given, axis, to_string(w.x())));
-      at = at * size + (given < 0 ? given + size : given);
-    }
-    places.push_back(at);
-  }
-  return places;
 }
 
 bool is_one_number(const KnownValue* updates) {
@@ -332,7 +354,8 @@ Result<Nodes> scatter_nd(Writer& w) {
   }
   if (places.length > kKnownLimit)
     return w.unsupported(fmt::format("selects from {} elements, too many", places.length));
-  PLIMSOLL_ASSIGN(const Ints at, known_places(w, *indices, depth));
+  PLIMSOLL_ASSIGN(const Ints at,
+                  known_places(w, *indices, depth, static_cast<size_t>(*indices->elements()) / depth));
   if (w.text("reduction", "none") != "none" || !is_one_number(updates)) {
     for (size_t i = depth; i < x.size(); ++i) places.around.push_back(x[i].batch ? -1 : x[i].value);
     return scatter_known(w, at, places);
