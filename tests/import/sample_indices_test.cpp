@@ -300,22 +300,29 @@ TEST_CASE("an affine grid is a product with the places of an even one") {
 
 // As TorchScript's exporter writes diagonal() within each sample.
 TEST_CASE("picks that are the same within each sample are a Gather along the axes that they index") {
-  const auto said = [](int64_t depth, const std::vector<int64_t>& numbers) {
+  const auto said = [](int64_t depth, const std::vector<int64_t>& numbers, bool of_channels = false) {
     Spelled spelled;
     spelled.build.input("x", {"N", "3", "4", "2"}).constant("places", numbers).constant("zero", {0});
-    const int64_t count = static_cast<int64_t>(numbers.size()) / depth;
-    spelled.build.constant("each", {1, count, depth}).constant("tail", {count, depth});
+    const int64_t channels = of_channels ? 3 : 1, count = static_cast<int64_t>(numbers.size()) / channels / depth;
+    std::vector<int64_t> tail = {count, depth};
+    if (of_channels) tail.insert(tail.begin(), channels);
+    std::vector<int64_t> each = tail;
+    each.insert(each.begin(), 1);
+    spelled.build.constant("each", each).constant("tail", tail);
     spelled.build.node("Reshape", {"places", "each"}, {"one"});
     spelled.build.node("Shape", {"x"}, {"shape"});
     spelled.build.node("Gather", {"shape", "zero"}, {"samples"});
     ModelBuilder::integer(spelled.build.node("Concat", {"samples", "tail"}, {"wanted"}), "axis", 0);
     spelled.build.node("Expand", {"one", "wanted"}, {"indices"});
-    ModelBuilder::integer(spelled.node("GatherND", {"x", "indices"}), "batch_dims", 1);
+    ModelBuilder::integer(spelled.node("GatherND", {"x", "indices"}), "batch_dims", of_channels ? 2 : 1);
     return spelled.said();
   };
   CHECK(said(1, {0, -1}) == "Gather [N,2,4,2]");
   CHECK(said(2, {0, 0, 1, 1, -1, 3}) == "Reshape Gather [N,3,2]");
   CHECK(said(3, {0, 0, 0, 2, 3, 1}) == "Reshape Gather [N,2]");
+  CHECK(said(1, {3, 0, 3, 0, 3, 0}, true) == "Gather [N,3,2,2]");
+  CHECK(said(2, {3, 0, 3, 0, 3, 0}, true) == "Reshape Gather [N,3,1]");
+  CHECK_THAT(said(1, {3, 0, 3, 0, 3, 1}, true), Contains("its indices differ along the axes of batch_dims"));
   CHECK_THAT(said(1, {0, 3}), Contains("4: node 'node' (GatherND): index 3 is out of range for axis 1 of [N,3,4,2]"));
-  CHECK_THAT(said(4, {0, 0, 0, 0, 1, 1, 1, 1}), Contains("indexes 4 axes of a sample of [N,3,4,2]"));
+  CHECK_THAT(said(4, {0, 0, 0, 0, 1, 1, 1, 1}), Contains("indexes 4 axes of [N,3,4,2], beginning with axis 1"));
 }

@@ -225,26 +225,32 @@ Result<Ints> known_places(const Writer& w, const KnownValue& indices, size_t dep
   return places;
 }
 
-// From each sample (batch_dims is 1), by indices that are the same for all samples, as torch's exporter writes
-// diagonal(): the axes that they index are merged into one.
-Result<Nodes> gather_nd_alike(Writer& w, const KnownValue& indices) {
-  const Dims &x = w.x(), places(indices.dims.begin() + 1, indices.dims.end() - 1);
+// batch_dims: each part along the first axes has indices of its own. If they are the same for all parts, as torch's
+// exporter writes diagonal(), they are those of one Gather, and the axes that they index are merged into one.
+Result<Nodes> gather_nd_alike(Writer& w, const KnownValue& indices, size_t parts) {
+  const Dims& x = w.x();
   const size_t depth = static_cast<size_t>(indices.dims.back().value);
-  if (depth < 1 || depth >= x.size()) return w.invalid(fmt::format("indexes {} axes of a sample of {}", depth,
-                                                                   to_string(x)));
-  Ints shape = {0, 1};
-  for (size_t i = 1; i < x.size(); ++i) {
+  if (depth < 1 || parts + depth > x.size())
+    return w.invalid(fmt::format("indexes {} axes of {}, beginning with axis {}", depth, to_string(x), parts));
+  Ints shape(parts, 0);  // 0: as it is
+  shape.push_back(1);
+  for (size_t i = parts; i < x.size(); ++i) {
     if (x[i].batch) return w.unsupported("indexes the batch");
-    if (i <= depth) shape[1] *= x[i].value;
-    else shape.push_back(x[i].value);
+    if (i < parts + depth) shape.back() *= x[i].value;
   }
-  size_t count = 1;
-  for (const Dim place : places) count *= static_cast<size_t>(place.value);
-  PLIMSOLL_ASSIGN(const Ints at, known_places(w, indices, depth, count, 1));
+  for (size_t i = parts + depth; i < x.size(); ++i) shape.push_back(x[i].value);
+  const Dims places(indices.dims.begin() + static_cast<int64_t>(parts), indices.dims.end() - 1);
+  size_t count = 1, all = 1;
+  for (size_t i = 1; i + 1 < indices.dims.size(); ++i)
+    (i < parts ? all : count) *= static_cast<size_t>(indices.dims[i].value);
+  for (size_t i = 0; i < all * count * depth; ++i)
+    if (indices.integer(i) != indices.integer(i % (count * depth)))
+      return w.unsupported("its indices differ along the axes of batch_dims");
+  PLIMSOLL_ASSIGN(const Ints at, known_places(w, indices, depth, count, parts));
   const std::string numbers = w.integers(at, places);
   const std::string merged = depth == 1 ? w.input(0) : w.write("Reshape", {w.input(0)}, "shape", shape);
   w.write("Gather", {merged, numbers});
-  w.set_integer("axis", 1);
+  w.set_integer("axis", static_cast<int64_t>(parts));
   return w.finish();
 }
 
@@ -268,10 +274,13 @@ Result<Nodes> gather_nd(Writer& w) {
   const bool alike = indices && indices->alike_for_each_sample() && !indices->splat();
   if (!indices || indices->real() || (indices->depends_on_batch() && !alike) || indices->dims.empty())
     return unsupported("its indices are not known at compile time");
-  if (w.integer("batch_dims", 0) == 1 && alike && indices->dims.size() > 1 && indices->dims[0] == kBatch &&
-      !w.x().empty() && w.x()[0] == kBatch)
-    return gather_nd_alike(w, *indices);
-  if (w.integer("batch_dims", 0) != 0) return unsupported("batch_dims above 0 is not supported");
+  if (const int64_t parts = w.integer("batch_dims", 0); parts != 0) {
+    const auto leads = static_cast<size_t>(std::max<int64_t>(parts, 0));
+    const bool same = parts > 0 && leads < indices->dims.size() && leads < w.x().size() &&
+                      std::equal(w.x().begin(), w.x().begin() + parts, indices->dims.begin());
+    if (!alike || !same || w.x()[0] != kBatch) return unsupported("batch_dims above 0 is supported for samples only");
+    return gather_nd_alike(w, *indices, leads);
+  }
   const size_t depth = static_cast<size_t>(indices->dims.back().value);
   if (depth < 1 || depth > w.x().size())
     return w.invalid(fmt::format("indexes {} axes of {}", depth, to_string(w.x())));
