@@ -21,8 +21,8 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
     case kInt64: return std::vector{TensorType{DataType::i64, x.dims}};
     case kUint8: case kBool: return std::vector{TensorType{DataType::u8, x.dims}};
     default:
-      return node.unsupported("element type " + std::to_string(node.integer("to", 0)) +
-                              " of ONNX; f32, i32, i64, u8 and bool are supported");
+      return node.unsupported("converts to " + element_name(static_cast<ElementType>(node.integer("to", 0))) +
+                              "; supported are f32, i32, i64, u8 and bool: export the model in float32");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "compiler/ops/random_numbers.h"
 
+#include "compiler/ir/model.h"
 #include "compiler/ops/random_key.h"
 #include "runtime/attrs/dropout.h"
 
@@ -8,8 +9,8 @@ namespace plimsoll {
 Result<std::vector<TensorType>> infer_random(const NodeView& node) {
   if (!node.has("shape")) return node.invalid("has no shape");
   if (const int64_t type = node.integer("dtype", 1); type != 1)
-    return node.unsupported("draws numbers of element type " + std::to_string(type) +
-                            " of ONNX; only f32 is supported");
+    return node.unsupported("draws numbers in " + element_name(static_cast<ElementType>(type)) +
+                            "; supported is f32: export the model in float32");
   TensorType y{DataType::f32, {}};
   for (const int64_t entry : node.integers("shape")) {
     if (entry < 1 && entry != -1)
