@@ -1,5 +1,6 @@
 // Splits into sequences and masks drawn in steps, as PyTorch's exporters write them.
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <fstream>
 #include <functional>
@@ -131,6 +132,84 @@ TEST_CASE("a sequence of listed tensors is these tensors") {
     build.node("SequenceAt", {"both", "two"}, {"y"}, "at");
   };
   CHECK(said(beyond, opset).find("SequenceAt: 1 node, 'at'") != std::string::npos);
+}
+
+namespace {
+
+// A SequenceMap over `sequence`, whose body has these inputs and is returned.
+onnx::GraphProto& add_map(ModelBuilder& build, const std::vector<std::string>& inputs,
+                          const std::vector<std::string>& inside, const std::string& output) {
+  onnx::AttributeProto& body = *build.node("SequenceMap", inputs, {output}, "map").add_attribute();
+  body.set_name("body");
+  body.set_type(onnx::AttributeProto::GRAPH);
+  for (const std::string& input : inside) body.mutable_g()->add_input()->set_name(input);
+  return *body.mutable_g();
+}
+
+}  // namespace
+
+TEST_CASE("the copies of a body share its initializers, and omit what it omits") {
+  ModelBuilder build(18);
+  build.input("x", {"N", "6", "2"}).weight("six", {}, 6);
+  build.node("SequenceConstruct", {"x", "x"}, {"both"}, "list");
+  onnx::GraphProto& body = add_map(build, {"both", "six"}, {"tensor", ""}, "products");
+  onnx::TensorProto& weight = *body.add_initializer();
+  weight.set_name("w");
+  weight.set_data_type(onnx::TensorProto::FLOAT);
+  for (const int64_t dim : {2, 3}) weight.add_dims(dim);
+  for (int i = 0; i < 6; ++i) weight.add_float_data(1);
+  ModelBuilder::fill(*body.add_node(), "MatMul", {"tensor", "w"}, {"product"}, "product");
+  ModelBuilder::fill(*body.add_node(), "Clip", {"product", "", "six"}, {"small"}, "clip");
+  body.add_output()->set_name("small");
+  ModelBuilder::integer(build.node("ConcatFromSequence", {"products"}, {"y"}, "join"), "axis", 1);
+  const auto imported = build.output("y").import();
+  REQUIRE(outcome(imported) == "ok");
+  std::string ops;
+  for (const Node& node : imported->network.nodes) ops += node.op + " ";
+  CHECK(ops == "MatMul Clip MatMul Clip Concat ");
+  CHECK(imported->network.nodes[NodeId(0)].inputs[1] == imported->network.nodes[NodeId(2)].inputs[1]);
+}
+
+// A damaged file must not take more memory than a computer has.
+TEST_CASE("a sequence that stands for more than any real model has is not written out") {
+  constexpr int kMany = 20'000;
+  ModelBuilder build(18);
+  build.input("x", {"N", "6", "2"});
+  build.node("SequenceConstruct", std::vector<std::string>(kMany, "x"), {"many"}, "list");
+  onnx::GraphProto& body = add_map(build, {"many"}, {"t0"}, "mapped");
+  for (int i = 0; i < kMany; ++i)
+    ModelBuilder::fill(*body.add_node(), "Neg", {fmt::format("t{}", i)}, {fmt::format("t{}", i + 1)}, "negate");
+  body.add_output()->set_name(fmt::format("t{}", kMany));
+  ModelBuilder::integer(build.node("ConcatFromSequence", {"mapped"}, {"y"}, "join"), "axis", 1);
+  CHECK(outcome(build.output("y").import()).find("SequenceMap: 1 node, 'map'") != std::string::npos);
+}
+
+TEST_CASE("a SequenceMap over a known number is not taken for an If with a known condition") {
+  ModelBuilder build(18);
+  build.input("x", {"N", "6", "2"}).constant_scalar("yes", 1);
+  add_map(build, {"yes"}, {"t"}, "mapped").add_output()->set_name("t");
+  onnx::NodeProto& branching = build.node("If", {"unknown"}, {"z"}, "if");
+  build.node("ReduceMax", {"x"}, {"unknown"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    onnx::AttributeProto& attribute = *branching.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    attribute.mutable_g()->add_output()->set_name("x");
+  }
+  ModelBuilder::integer(build.node("ConcatFromSequence", {"mapped"}, {"y"}, "join"), "axis", 1);
+  build.node("Add", {"y", "z"}, {"sum"});
+  CHECK(outcome(build.output("sum").import()).find("SequenceMap: 1 node, 'map'") != std::string::npos);
+}
+
+TEST_CASE("a sequence is not joined along an axis that is no integer") {
+  for (const char* real : {"axis", "new_axis"}) {
+    ModelBuilder build(18);
+    build.input("x", {"N", "6", "2"}).node("SequenceConstruct", {"x", "x"}, {"both"}, "list");
+    onnx::NodeProto& join = build.node("ConcatFromSequence", {"both"}, {"y"}, "join");
+    if (real == std::string("new_axis")) ModelBuilder::integer(join, "axis", 1);
+    ModelBuilder::real(join, real, 1);
+    CHECK(outcome(build.output("y").import()).find("ConcatFromSequence: 1 node, 'join'") != std::string::npos);
+  }
 }
 
 TEST_CASE("what is done to a sequence beside taking from it is named, and what stands behind is not") {

@@ -17,14 +17,12 @@
 namespace plimsoll {
 namespace {
 
-bool is_branching(const ModelNode& node) { return node.op == "If" && node.branches; }
-
 // Adds the nodes of the branch to `nodes`.
 void write_branch(InnerGraphs& graphs, const ModelNode& branching, bool where_true, std::vector<ModelNode>& nodes) {
   const std::string prefix = !branching.name.empty() ? branching.name : branching.outputs[0];
+  const ModelGraph& branch = where_true ? branching.branches->where_true : branching.branches->where_false;
   const std::vector<std::string> made =
-      graphs.write(where_true ? branching.branches->where_true : branching.branches->where_false, {}, prefix,
-                   branching.metadata, nodes);
+      graphs.write(branch, graphs.add_initializers(branch, prefix), prefix, branching.metadata, nodes);
   for (size_t i = 0; i < std::min(branching.outputs.size(), made.size()); ++i)
     if (!branching.outputs[i].empty())
       nodes.push_back({.op = "Identity",
@@ -45,10 +43,13 @@ Result<std::unordered_map<int, bool>> find_conditions(const Model& model, const 
 
 }  // namespace
 
+bool is_branching(const ModelNode& node) { return node.op == "If" && node.branches; }
+
 // A branch may contain another If, and a condition may depend on the result of another.
 Status take_branches(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes) {
   int64_t taken = 0;
-  if (list_sequences(model)) PLIMSOLL_TRY(check_attributes(model, model.opset));
+  double left = kMostListedBytes;
+  if (list_sequences(model, left)) PLIMSOLL_TRY(check_attributes(model, model.opset));
   while (std::any_of(model.nodes.begin(), model.nodes.end(), is_branching)) {
     PLIMSOLL_ASSIGN(const auto conditions, find_conditions(model, options));
     if (conditions.empty()) break;
@@ -62,7 +63,7 @@ Status take_branches(Model& model, const SimplifyOptions& options, std::vector<s
     }
     model.nodes = std::move(nodes);
     taken += static_cast<int64_t>(conditions.size());
-    list_sequences(model);
+    list_sequences(model, left);
     PLIMSOLL_TRY(check_attributes(model, model.opset));
   }
   if (taken > 0)

@@ -16,6 +16,9 @@
 
 namespace plimsoll {
 
+// Whether it is an If with two branches.
+bool is_branching(const ModelNode& node);
+
 // Errors: invalid_model (a cycle, an attribute of a node in a branch).
 Status take_branches(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes);
 

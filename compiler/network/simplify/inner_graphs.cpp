@@ -16,7 +16,7 @@ ModelGraph renamed_graph(const ModelGraph& graph, ValueNames names) {
   for (const std::string& input : made.inputs) names.erase(input);
   for (const ModelTensor& tensor : made.initializers) names.erase(tensor.name);
   const auto rename = [&](std::string& name) {
-    if (const auto found = names.find(name); found != names.end()) name = found->second;
+    if (const auto found = names.find(name); found != names.end() && !name.empty()) name = found->second;
   };
   for (ModelNode& node : made.nodes) {
     for (std::string& input : node.inputs) rename(input);
@@ -41,15 +41,20 @@ InnerGraphs::InnerGraphs(Model& model) : model_(model) {
   for (const ModelNode& node : model.nodes) taken_.insert(node.outputs.begin(), node.outputs.end());
 }
 
-std::vector<std::string> InnerGraphs::write(const ModelGraph& graph, ValueNames names, const std::string& prefix,
-                                            const Metadata& metadata, std::vector<ModelNode>& nodes) {
+ValueNames InnerGraphs::add_initializers(const ModelGraph& graph, const std::string& prefix) {
+  ValueNames names;
   for (ModelTensor tensor : graph.initializers) {
     tensor.name = names[tensor.name] = free_name(prefix, tensor.name);
     model_.initializers.push_back(std::move(tensor));
   }
-  const auto name_here = [&](const std::string& name) {
+  return names;
+}
+
+std::vector<std::string> InnerGraphs::write(const ModelGraph& graph, ValueNames names, const std::string& prefix,
+                                            const Metadata& metadata, std::vector<ModelNode>& nodes) {
+  const auto name_here = [&](const std::string& name) {  // an input without a name is omitted
     const auto found = names.find(name);
-    return found != names.end() ? found->second : name;
+    return found != names.end() && !name.empty() ? found->second : name;
   };
   for (ModelNode node : graph.nodes) {
     for (std::string& input : node.inputs) input = name_here(input);
@@ -66,8 +71,45 @@ std::vector<std::string> InnerGraphs::write(const ModelGraph& graph, ValueNames 
 
 std::string InnerGraphs::free_name(const std::string& prefix, const std::string& name) {
   std::string made = fmt::format("{}/{}", prefix, name);
-  for (int copy = 2; !taken_.insert(made).second; ++copy) made = fmt::format("{}/{}:{}", prefix, name, copy);
+  if (taken_.insert(made).second) return made;
+  int& copy = copies_.emplace(made, 1).first->second;
+  do made = fmt::format("{}/{}:{}", prefix, name, ++copy);
+  while (!taken_.insert(made).second);
   return made;
+}
+
+double bytes_of(const Metadata& metadata) {
+  double bytes = 0;
+  for (const MetadataEntry& entry : metadata)
+    bytes += static_cast<double>(sizeof(entry) + entry.key.size() + entry.value.size());
+  return bytes;
+}
+
+double bytes_of(const ModelNode& node, double per_name, double per_node) {
+  const auto bytes_of_names = [](const std::vector<std::string>& names, double more) {
+    double bytes = 0;
+    for (const std::string& name : names) bytes += static_cast<double>(sizeof(name) + name.size()) + more;
+    return bytes;
+  };
+  double bytes = static_cast<double>(sizeof(node) + node.op.size() + node.domain.size() + node.name.size());
+  bytes += bytes_of_names(node.inputs, per_name) + bytes_of_names(node.outputs, per_name);
+  bytes += bytes_of(node.metadata) + per_node;
+  for (const ModelAttribute& attribute : node.attributes) {
+    const size_t numbers = sizeof(int64_t) * attribute.integers().size() + sizeof(float) * attribute.reals().size();
+    bytes += static_cast<double>(sizeof(attribute) + attribute.name.size() + attribute.text().size() + numbers);
+    bytes += bytes_of_names(attribute.texts(), 0);
+  }
+  if (node.branches)
+    for (const ModelGraph* inside : {&node.branches->where_true, &node.branches->where_false, &node.branches->each})
+      bytes += bytes_of(*inside, per_name, per_node);
+  return bytes;
+}
+
+double bytes_of(const ModelGraph& graph, double per_name, double per_node) {
+  double bytes = static_cast<double>(sizeof(std::string)) + per_name;
+  bytes *= static_cast<double>(graph.inputs.size() + graph.initializers.size() + graph.outputs.size());
+  for (const ModelNode& node : graph.nodes) bytes += bytes_of(node, per_name, per_node);
+  return bytes;
 }
 
 }  // namespace plimsoll

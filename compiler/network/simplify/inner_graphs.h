@@ -16,9 +16,14 @@ class InnerGraphs {
  public:
   explicit InnerGraphs(Model& model);
 
-  // Adds the nodes of the graph to `nodes`, and its initializers to the model. Values inside may have the names of
-  // values outside, and two graphs usually use the same names, so all of them get new ones, which begin with `prefix`.
-  // `names`: what its inputs are outside. Returns the names of its outputs.
+  // Values inside may have the names of values outside, and two graphs usually use the same names, so all of them get
+  // new ones, which begin with `prefix`.
+
+  // Adds the initializers of the graph to the model. Returns their new names.
+  ValueNames add_initializers(const ModelGraph& graph, const std::string& prefix);
+
+  // Adds the nodes of the graph to `nodes`. `names`: what its inputs and initializers are outside. Returns the names of
+  // its outputs.
   std::vector<std::string> write(const ModelGraph& graph, ValueNames names, const std::string& prefix,
                                  const Metadata& metadata, std::vector<ModelNode>& nodes);
 
@@ -28,6 +33,13 @@ class InnerGraphs {
  private:
   Model& model_;
   std::unordered_set<std::string> taken_ = {};
+  std::unordered_map<std::string, int> copies_ = {};  // of a name that was asked for: the last number given
 };
+
+// About how much memory such nodes take. In a copy of a graph, names are longer by at most `per_name` bytes, and
+// metadata by at most `per_node`. Real numbers, because those of a damaged file may be huge.
+double bytes_of(const Metadata& metadata);
+double bytes_of(const ModelNode& node, double per_name = 0, double per_node = 0);
+double bytes_of(const ModelGraph& graph, double per_name, double per_node);
 
 }  // namespace plimsoll

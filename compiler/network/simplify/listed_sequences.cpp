@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "compiler/ir/known_value.h"
@@ -18,7 +20,7 @@ namespace {
 
 class SequenceLister {
  public:
-  explicit SequenceLister(Model& model) : model_(model), graphs_(model) {}
+  SequenceLister(Model& model, double& left) : model_(model), graphs_(model), left_(left) {}
 
   bool run() {
     const auto is_listed = [](const ModelNode& node) { return node.op == "SequenceConstruct" && is_of_onnx(node); };
@@ -32,6 +34,11 @@ class SequenceLister {
 
  private:
   using Items = std::vector<std::string>;
+  struct Sequence {
+    Items items = {};
+    double bytes = 0;    // of its items' names
+    size_t longest = 0;  // of these names
+  };
 
   void add(ModelNode node) {
     if (node.op == "Constant" && is_of_onnx(node) && !node.outputs.empty())
@@ -40,37 +47,56 @@ class SequenceLister {
   }
 
   // Null: not a sequence, or one that is not listed.
-  const Items* items_of(const ModelNode& node, size_t input = 0) const {
+  std::shared_ptr<const Sequence> sequence_of(const ModelNode& node, size_t input = 0) const {
     if (input >= node.inputs.size()) return nullptr;
     const auto found = sequences_.find(node.inputs[input]);
-    return found == sequences_.end() ? nullptr : &found->second;
+    return found == sequences_.end() ? nullptr : found->second;
+  }
+
+  void list(const std::string& sequence, Items items) {
+    if (sequence.empty() || std::ranges::any_of(items, &std::string::empty)) return;
+    Sequence made{.items = std::move(items)};
+    for (const std::string& item : made.items) {
+      made.bytes += static_cast<double>(sizeof(item) + item.size());
+      made.longest = std::max(made.longest, item.size());
+    }
+    sequences_[sequence] = std::make_shared<const Sequence>(std::move(made));
+  }
+
+  bool may_add(double bytes) {
+    if (bytes > left_) return false;
+    left_ -= bytes;
+    return true;
   }
 
   // False: the node stays as it is.
   bool replace(const ModelNode& node) {
-    if (node.outputs.empty()) return false;
-    if (node.op == "SequenceConstruct") sequences_[node.outputs[0]] = node.inputs;
-    const Items* const items = items_of(node);
-    if (!items) return false;
-    if (node.op == "Identity") sequences_[node.outputs[0]] = Items(*items);
-    else if (node.op == "SequenceAt") return take(node, *items);
-    else if (node.op == "ConcatFromSequence") return concatenate(node, *items);
-    else if (node.op == "SequenceMap") return map(node, Items(*items));
+    if (node.outputs.empty() || node.outputs[0].empty()) return false;
+    if (node.op == "SequenceConstruct") list(node.outputs[0], node.inputs);
+    const std::shared_ptr<const Sequence> sequence = sequence_of(node);
+    if (!sequence) return false;
+    if (node.op == "Identity") sequences_[node.outputs[0]] = sequence;
+    else if (node.op == "SequenceAt") return take(node, sequence->items);
+    else if (node.op == "ConcatFromSequence") return concatenate(node, *sequence);
+    else if (node.op == "SequenceMap") return map(node, sequence->items.size());
     return false;  // what makes a sequence stays: a node inside another may read it
   }
 
   // A number that a Constant or an initializer gives.
   std::optional<int64_t> number(const std::string& name) const {
-    std::optional<KnownValue> known;
-    if (const auto initializer = initializers_.find(name); initializer != initializers_.end()) {
-      known = known_value_of(model_.initializers[initializer->second]);
-    } else if (const auto constant = constants_.find(name); constant != constants_.end()) {
-      const ModelNode& node = model_.nodes[constant->second];
-      if (const ModelAttribute* one = find_attribute(node, "value_int")) return one->integer();
-      if (const ModelAttribute* value = find_attribute(node, "value")) known = known_value_of(value->tensor());
-    }
-    if (!known || known->real() || known->elements() != 1) return std::nullopt;
-    return known->integer(0).value;
+    const auto number_in = [](const ModelTensor& tensor) -> std::optional<int64_t> {
+      if (elements_of(tensor) != 1) return std::nullopt;
+      const std::optional<KnownValue> known = known_value_of(tensor);
+      return known && !known->real() ? std::optional(known->integer(0).value) : std::nullopt;
+    };
+    if (const auto initializer = initializers_.find(name); initializer != initializers_.end())
+      return number_in(model_.initializers[initializer->second]);
+    const auto constant = constants_.find(name);
+    if (constant == constants_.end()) return std::nullopt;
+    const ModelNode& node = model_.nodes[constant->second];
+    if (const ModelAttribute* one = find_attribute(node, "value_int")) return one->integer();
+    const ModelAttribute* const value = find_attribute(node, "value");
+    return value ? number_in(value->tensor()) : std::nullopt;
   }
 
   bool take(const ModelNode& node, const Items& items) {
@@ -78,15 +104,24 @@ class SequenceLister {
     std::optional<int64_t> at = node.inputs.size() == 2 ? number(node.inputs[1]) : std::nullopt;
     if (at && *at < 0) *at += count;
     if (!at || *at < 0 || *at >= count) return false;
-    return replace_by({.op = "Identity", .inputs = {items[static_cast<size_t>(*at)]}}, node);
+    const std::string& item = items[static_cast<size_t>(*at)];
+    if (!may_add(static_cast<double>(item.size()))) return false;
+    return replace_by({.op = "Identity", .inputs = {item}}, node);
   }
 
-  bool concatenate(const ModelNode& node, const Items& items) {
+  bool concatenate(const ModelNode& node, const Sequence& sequence) {
     const ModelAttribute* const axis = find_attribute(node, "axis");
     const ModelAttribute* const new_axis = find_attribute(node, "new_axis");
-    if (!axis || items.empty()) return false;
-    Items parts = items;
-    if (new_axis && new_axis->integer() != 0)
+    const auto is_integer = [](const ModelAttribute& attribute) {
+      return std::holds_alternative<int64_t>(attribute.value);
+    };
+    if (!axis || !is_integer(*axis) || (new_axis && !is_integer(*new_axis))) return false;
+    const bool stacks = new_axis && new_axis->integer() != 0;
+    // An Unsqueeze and its Constant have the name of this node, or of its output, four times.
+    const double unsqueezes = stacks ? 4 * bytes_of(node) * static_cast<double>(sequence.items.size()) : 0;
+    if (sequence.items.empty() || !may_add(sequence.bytes + unsqueezes)) return false;
+    Items parts = sequence.items;
+    if (stacks)
       for (std::string& part : parts) part = unsqueeze(node, part, axis->integer());
     return replace_by({.op = "Concat",
                        .inputs = std::move(parts),
@@ -112,18 +147,26 @@ class SequenceLister {
     return made.outputs[0];
   }
 
-  // A copy of the body for each tensor. Other inputs are sequences of the same length, or tensors.
-  bool map(const ModelNode& node, const Items& items) {
+  // A copy of the body for each tensor, with the same initializers. Other inputs are sequences of the same length, or
+  // tensors.
+  bool map(const ModelNode& node, size_t items) {
     if (!node.branches || node.branches->each.inputs.size() != node.inputs.size()) return false;
     const ModelGraph& each = node.branches->each;
     std::vector<Items> made(node.outputs.size());
-    for (size_t input = 1; input < node.inputs.size(); ++input)
-      if (const Items* others = items_of(node, input); others && others->size() != items.size()) return false;
-    for (size_t i = 0; i < items.size(); ++i) {
-      ValueNames names;
+    size_t longest = name_of(node).size() + 32;  // 32: the numbers in a new name
+    for (size_t input = 0; input < node.inputs.size(); ++input) {
+      const std::shared_ptr<const Sequence> listed = sequence_of(node, input);
+      if (listed && listed->items.size() != items) return false;
+      longest = std::max(longest, listed ? listed->longest : node.inputs[input].size());
+    }
+    const double of_copy = bytes_of(each, static_cast<double>(longest), bytes_of(node.metadata)) + bytes_of(node);
+    if (!may_add(static_cast<double>(items) * of_copy)) return false;
+    const ValueNames initializers = graphs_.add_initializers(each, name_of(node));
+    for (size_t i = 0; i < items; ++i) {
+      ValueNames names = initializers;
       for (size_t input = 0; input < node.inputs.size(); ++input) {
-        const Items* const listed = items_of(node, input);
-        names[each.inputs[input]] = listed ? (*listed)[i] : node.inputs[input];
+        const std::shared_ptr<const Sequence> listed = sequence_of(node, input);
+        names[each.inputs[input]] = listed ? listed->items[i] : node.inputs[input];
       }
       const Items outputs =
           graphs_.write(each, std::move(names), fmt::format("{}:{}", name_of(node), i), node.metadata, model_.nodes);
@@ -136,7 +179,7 @@ class SequenceLister {
            .inputs = made[output],
            .outputs = {node.outputs[output]},
            .metadata = node.metadata});
-      sequences_[node.outputs[output]] = std::move(made[output]);
+      list(node.outputs[output], std::move(made[output]));
     }
     return changed_ = true;
   }
@@ -153,13 +196,14 @@ class SequenceLister {
 
   Model& model_;
   InnerGraphs graphs_;
-  std::unordered_map<std::string, Items> sequences_ = {};
+  double& left_;
+  std::unordered_map<std::string, std::shared_ptr<const Sequence>> sequences_ = {};
   std::unordered_map<std::string, size_t> initializers_ = {}, constants_ = {};  // places in the model, by name
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool list_sequences(Model& model) { return SequenceLister(model).run(); }
+bool list_sequences(Model& model, double& left) { return SequenceLister(model, left).run(); }
 
 }  // namespace plimsoll

@@ -8,14 +8,17 @@
 // makes is not listed here, because its number of parts depends on shapes (sequences.h).
 //
 // Before: nodes stand after those whose outputs they read. After: a node that is left reads a sequence that is not
-// listed, or takes from it at an unknown position, and is reported as unsupported.
+// listed, or takes from it at an unknown position, and is reported as unsupported. So is one that stands for more than
+// any real model has: in a damaged file, bodies inside bodies may double at each level.
 #pragma once
 
 #include "compiler/ir/model.h"
 
 namespace plimsoll {
 
-// True if the model has changed.
-bool list_sequences(Model& model);
+inline constexpr double kMostListedBytes = 1 << 28;
+
+// True if the model has changed. `left`: how many bytes it may still add to the model.
+bool list_sequences(Model& model, double& left);
 
 }  // namespace plimsoll

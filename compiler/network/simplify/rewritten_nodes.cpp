@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/network/simplify/branches.h"
 #include "compiler/network/simplify/fx_node.h"
 #include "compiler/network/simplify/nan_guard.h"
 #include "compiler/network/simplify/network_builder.h"
@@ -171,7 +172,7 @@ bool NetworkBuilder::know(const ModelNode& source) {
 
 // The branch is taken before the network is built (branches.h).
 bool NetworkBuilder::know_condition(const ModelNode& source, int index) {
-  if (!finds_conditions_ || !source.branches || source.inputs.size() != 1 || is_blocked(source)) return false;
+  if (!finds_conditions_ || !is_branching(source) || source.inputs.size() != 1 || is_blocked(source)) return false;
   const KnownValue* const known = table_.known(table_.find(source.inputs[0]));
   if (!known || known->real() || known->elements() != 1 || known->depends_on_batch()) return false;
   conditions_[index] = known->integer(0).value != 0;
