@@ -62,4 +62,10 @@ TEST_CASE("Fourier transforms of frames are a convolution") {
   CHECK_THAT(said({"N", "40", "1"}, 4, 0, -1, true), Contains("a transform of length -1"));
   CHECK_THAT(said({"N", "40", "1"}, 4, 12, 16, true), Contains("a window of 12 numbers, for frames of 16"));
   CHECK_THAT(said({"N", "40", "1"}, 4, 0, 0, true), Contains("a transform of length 0"));
+  CHECK_THAT(said({"N", "4096", "1"}, 512, 0, 4096, true), Contains("needs a matrix of more than 4194304 elements"));
+
+  ModelBuilder build(20);
+  build.input("x", {"N", "40"}).weight("window", {4, 4}, 1, 0).constant_scalar("step", 4);
+  build.node("STFT", {"x", "step", "window"}, {"y"}, "node");
+  CHECK_THAT(outcome(build.output("y").import()), Contains("4: node 'node' (STFT): its window is [4,4]; expected one"));
 }

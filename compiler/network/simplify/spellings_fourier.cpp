@@ -129,6 +129,8 @@ Result<Frames> frames_of(const Writer& w) {
     found.window = w.known(2);
     if (!found.window || !found.window->real() || !found.window->elements())
       return w.unsupported("its window is not known at compile time");
+    if (found.window->dims.size() != 1)
+      return w.invalid(fmt::format("its window is {}; expected one dimension", to_string(found.window->dims)));
     found.each.length = *found.window->elements();
   }
   if (!w.input(3).empty()) {
