@@ -41,7 +41,7 @@ class Bound {
     int64_t live = 0;  // bytes if everything stays, with the smallest workspace
     bool looked_at = false;  // the members below are set
     std::vector<Droppable> items = {}, host_residents = {};
-    int64_t padding = 0;  // of items
+    int64_t padding = 0;  // see droppable_at()
   };
   const Model& model_;
   std::vector<int64_t> least_;  // of each step: the fewest bytes that can be live, without workspace

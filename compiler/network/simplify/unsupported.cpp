@@ -9,7 +9,7 @@ namespace {
 constexpr int kNamesShown = 3;
 constexpr size_t kMessagesShown = 50;
 
-// onnxruntime's optimizer writes operators of its own, one of them without a domain.
+// onnxruntime's optimizer writes operators of its own, one of them without a domain. Other tools write them, too.
 bool is_of_onnxruntime(const ModelNode& node) {
   return node.domain.starts_with("com.microsoft") || node.op == "SimplifiedLayerNormalization";
 }
@@ -44,8 +44,8 @@ Status Unsupported::status(int64_t opset) const {
                                       group.nodes > kNamesShown ? ", …" : ""));
   if (by_onnxruntime_)
     error.notes.push_back(
-        "onnxruntime's optimizer wrote this file, with operators that ONNX does not define: compile the file from "
-        "before it, or limit the optimizer to ORT_ENABLE_BASIC");
+        "onnxruntime defines some of these operators, and ONNX does not: if onnxruntime's optimizer wrote this file, "
+        "compile the file that it read, or limit it to ORT_ENABLE_BASIC");
   for (size_t i = 0; i < std::min(messages_.size(), kMessagesShown); ++i) error.notes.push_back(messages_[i]);
   if (messages_.size() > kMessagesShown)
     error.notes.push_back(
