@@ -431,6 +431,12 @@ TEST_CASE("what only other outputs depend on need not be supported if an output 
   CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains(names) && Contains("--output 'probabilities'"));
   CHECK_THAT(outcome(build.import({.batch = 4, .output = "label"})), StartsWith("5: ") && Contains(names));
   CHECK_THAT(outcome(build.import({.batch = 4, .output = "other"})), StartsWith("5: ") && Contains(names));
+
+  // What only passes an input or a weight on cannot be trained.
+  build.node("Identity", {"x"}, {"same"}, "input");
+  build.node("Identity", {"v"}, {"weight"}, "weight");
+  CHECK_THAT(outcome(build.output("same").output("weight").import()),
+             Contains("--output 'probabilities'") && !Contains("'same'") && !Contains("'weight'"));
 }
 
 // Files of SessionOptions.optimized_model_filepath.

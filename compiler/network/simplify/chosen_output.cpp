@@ -23,6 +23,11 @@ Result<Network> build_output(Model& model, const std::string& name, const Weight
   return network;
 }
 
+// Whether the output is computed: an input or a weight that is an output as well cannot be trained.
+bool is_computed(const Network& network) {
+  return network.values[network.outputs[0]].kind == ValueKind::intermediate;
+}
+
 // The outputs that can be compiled, in words; empty: none.
 std::string possible_outputs(const Model& model, const WeightUses& weights, const SimplifyOptions& options) {
   std::string possible;
@@ -30,7 +35,8 @@ std::string possible_outputs(const Model& model, const WeightUses& weights, cons
   for (const DeclaredValue& output : model.outputs) {
     Model scratch = model;
     std::vector<std::string> unused;
-    if (build_output(scratch, output.name, weights, options, unused).ok())
+    const Result<Network> network = build_output(scratch, output.name, weights, options, unused);
+    if (network.ok() && is_computed(*network))
       possible += fmt::format("{}--output '{}'", possible.empty() ? "" : " or ", output.name);
   }
   return possible;
