@@ -180,8 +180,10 @@ Result<Found> Recipe::minimum(const Found& unlimited) const {
   };
   // The smallest workspaces do not always give the smallest arena: fragmentation may be lower with others. And the
   // plan without a schedule has no host pool.
-  if (policy_.schedule ? !planning_.fits_host(minimum) : first == variants_.batch()) {
-    PLIMSOLL_ASSIGN(Found free, first == variants_.batch() ? unlimited : this->unlimited(first));
+  if (first == variants_.batch()) {
+    take_smaller(unlimited);
+  } else if (policy_.schedule && !planning_.fits_host(minimum)) {
+    PLIMSOLL_ASSIGN(Found free, this->unlimited(first));
     take_smaller(std::move(free));
   }
   if (policy_.schedule) {

@@ -27,8 +27,8 @@ class Recipe {
   // percent.
   Result<Found> unlimited(int64_t sub_batch) const;
 
-  // The plan with the smallest arena that the request allows. The one without a schedule is among them where the
-  // policy's own exceed the host budget.
+  // The plan with the smallest arena that the request allows. For the whole batch, the unlimited plan is among them.
+  // For a sub-batch that the request names, it is only where the policy's own plan exceeds the host budget.
   Result<Found> minimum(const Found& unlimited) const;
 
   // The plan of these decisions alone. A live limit of 0 means the smallest arena.

@@ -124,7 +124,7 @@ TEST_CASE("what is said to work when a host budget leaves no plan does") {
   CHECK(told > 4);
 }
 
-TEST_CASE("a policy without a search has a plan wherever its unlimited plan fits, whatever the host budget") {
+TEST_CASE("a policy without a search has a plan wherever its unlimited plan fits, with no host memory") {
   int without_schedule = 0;
   for (const uint64_t seed : seeds(6)) {
     const Machine here = machine(seed);
@@ -148,4 +148,17 @@ TEST_CASE("a policy without a search has a plan wherever its unlimited plan fits
     }
   }
   CHECK(without_schedule > 4);
+}
+
+// Its own schedule may need a larger arena than its unlimited plan, by fragmentation.
+TEST_CASE("a policy without a search has a plan wherever its unlimited plan fits, without a host budget") {
+  for (const uint64_t seed : {51, 62, 68, 95, 127}) {
+    const Machine here = machine(seed);
+    for (const Policy& policy : all_policies()) {
+      CAPTURE(seed, policy.name);
+      const Plan free = here.plan(policy.name, 0, kNoLimit).value();
+      CHECK(free.summary.minimum_bytes <= free.summary.unconstrained_bytes);
+      CHECK(here.plan(policy.name, free.summary.unconstrained_bytes, kNoLimit).ok());
+    }
+  }
 }
