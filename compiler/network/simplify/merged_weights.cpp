@@ -63,7 +63,7 @@ struct Tool {
   bool splats_only = false;  // it is not certain that the tool has run
 };
 
-std::optional<Tool> tool_of(const Model& model) {
+std::optional<Tool> tool_of(const Model& model, bool had_constants) {
   if (has_all_of_author(model)) return std::nullopt;
   if (model.optimizer == "onnxruntime")
     return Tool{.name = "onnxruntime", .most = kMergedByOnnxruntime, .by_node = true};
@@ -77,8 +77,7 @@ std::optional<Tool> tool_of(const Model& model) {
   std::set<std::tuple<std::vector<int64_t>, std::string_view>> seen;
   for (const ModelTensor& tensor : model.initializers)
     if (is_splat(tensor) && !seen.emplace(tensor.dims, *tensor.data).second) return std::nullopt;
-  if (std::any_of(model.nodes.begin(), model.nodes.end(), [](const ModelNode& node) { return node.inputs.empty(); }))
-    return std::nullopt;
+  if (had_constants) return std::nullopt;
   return Tool{.name = "a tool", .splats_only = true};
 }
 
@@ -162,9 +161,13 @@ std::vector<std::string> find_left_out(const Network& network, const std::set<st
 
 }  // namespace
 
-Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
+bool has_constants(const Model& model) {
+  return std::any_of(model.nodes.begin(), model.nodes.end(), [](const ModelNode& node) { return node.inputs.empty(); });
+}
+
+Status find_merged_weights(const Model& model, bool had_constants, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings) {
-  const std::optional<Tool> tool = tool_of(model);
+  const std::optional<Tool> tool = tool_of(model, had_constants);
   const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network, tool && tool->by_node);
   const bool dynamo = !tool && came_from_dynamo(model) && !model.author;
   const bool optimized = tool || (dynamo && !keeps_equal_weights(model));

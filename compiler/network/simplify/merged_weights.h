@@ -21,7 +21,11 @@ namespace plimsoll {
 // mark. It may have run if there are neither Constant nodes nor equal initializers. Then weights whose elements are all
 // equal may be merged, such as the initial weights of normalizations. If there is a list of parameters by
 // plimsoll.export, and all of them are initializers, no tool has merged any.
-Status find_merged_weights(const Model& model, const Network& network, std::string& perhaps_merged,
+//
+// `had_constants`: has_constants() of the model before passes added Constant nodes and left some out.
+Status find_merged_weights(const Model& model, bool had_constants, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings);
+
+bool has_constants(const Model& model);
 
 }  // namespace plimsoll

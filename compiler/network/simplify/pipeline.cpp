@@ -19,6 +19,7 @@ namespace plimsoll {
 Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, const HoldConstants& hold_constants,
                                  std::vector<std::string>& notes) {
   SimplifiedModel made;
+  const bool had_constants = has_constants(model);
 
   // The model without its weights. Edits move nodes, so the order is recomputed.
   PLIMSOLL_TRY(check_attributes(model, model.opset));
@@ -46,7 +47,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   complete_reasons(made.network, made.reasons);
   made.states_modes = states_modes(model);
   PLIMSOLL_TRY(find_folded_normalization(model, made.network, options.require_normalization, made.warnings));
-  PLIMSOLL_TRY(find_merged_weights(model, made.network, made.perhaps_merged, made.warnings));
+  PLIMSOLL_TRY(find_merged_weights(model, had_constants, made.network, made.perhaps_merged, made.warnings));
   PLIMSOLL_TRY(find_bad_weights(model, made.network, options.strict, made.warnings));
   find_nothing_to_train(made.network, made.warnings);
   if (options.strict && !made.warnings.empty())
