@@ -188,10 +188,11 @@ def _check_plan(plan, arguments, trainer):
         )
     if plan.get("ranks", 1) != 1:
         raise ValueError(f"'{trainer}' is for {plan['ranks']} processes; compile one for a single process")
-    # An update task changes the weight and, with momentum, its velocity. With Adam it also changes a second moment.
-    if any(task["kind"] == "update" and len(task["updates"]) > 2 for task in plan["tasks"]):
+    # SGD has no state and momentum has one. An update of accumulated gradients also has these among what it changes.
+    states = (tensor["name"] for tensor in plan["tensors"] if tensor["kind"] == "optimizer_state")
+    if not all(name.endswith(".momentum") for name in states):
         raise ValueError(
-            f"'{trainer}' trains with Adam, and the gradient cannot be derived from its step; "
+            f"'{trainer}' trains with Adam, LAMB or Lion, and the gradient cannot be derived from its step; "
             "compile one with --optimizer momentum"
         )
 

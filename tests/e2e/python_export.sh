@@ -262,10 +262,20 @@ PY
 plimsoll.export(*make(), 'two_heads.onnx', output_names=['scores', 'size'])" \
   2>log || { cat log; fail "the exporter"; }
 build_trainer sizes two_heads.onnx --batch 8 --output size --loss mse
+build_trainer split two_heads.onnx --batch 8 --output size --loss mse --sub-batch 2  # its gradients are accumulated
 build_trainer signs two_heads.onnx --batch 8 --output size --loss bce-logits
 "$with_torch" -c "import plimsoll, torch; from two_heads import make
-for trainer, labels in ('sizes', torch.randn(8, 2)), ('signs', torch.randint(0, 2, (8, 2))):
+sizes, signs = torch.randn(8, 2), torch.randint(0, 2, (8, 2))
+for trainer, labels in ('sizes', sizes), ('split', sizes), ('signs', signs):
     rows = plimsoll.check(*make(), labels, trainer)
     assert all(row.is_good(1e-4) for row in rows)
     assert {row.name: row.kind for row in rows}['scores.weight'] == 'unmoved'" \
   2>log || { cat log; fail "one output of two"; }
+plimsoll compile two_heads.onnx --batch 8 --output size --loss mse --optimizer lion -o lion -q
+"$with_torch" -c "import plimsoll, torch; from two_heads import make
+try:
+    plimsoll.check(*make(), torch.randn(8, 2), 'lion')
+    raise SystemExit('a step of Lion is not refused')
+except ValueError as error:
+    assert '--optimizer momentum' in str(error), error" \
+  2>log || { cat log; fail "an optimizer whose step does not tell the gradient"; }
