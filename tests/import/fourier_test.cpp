@@ -69,3 +69,25 @@ TEST_CASE("Fourier transforms of frames are a convolution") {
   build.node("STFT", {"x", "step", "window"}, {"y"}, "node");
   CHECK_THAT(outcome(build.output("y").import()), Contains("4: node 'node' (STFT): its window is [4,4]; expected one"));
 }
+
+TEST_CASE("a window that is trained, or computed from something trained, multiplies the kernels of a Conv") {
+  const auto said = [](const std::string& trained, bool computed) {
+    Spelled spelled;
+    spelled.build = ModelBuilder(20, 10);
+    spelled.build.input("x", {"N", "40", "1"}).constant_scalar("step", 4).weight("w", {16});
+    onnx::StringStringEntryProto& entry = *spelled.build.model.add_metadata_props();
+    entry.set_key("plimsoll.export");
+    entry.set_value(R"({"schema": 1, "trained": [)" + trained + R"(], "frozen": [], "buffers": []})");
+    if (computed) spelled.build.node("Sigmoid", {"w"}, {"window"});
+    spelled.node("STFT", {"x", "step", computed ? "window" : "w"});
+    return spelled.said();
+  };
+  CHECK(said("", false) == "Reshape Transpose Conv Transpose Reshape [N,7,9,2]");
+  CHECK(said(R"("w")", false) == "Mul Reshape Transpose Conv Transpose Reshape [N,7,9,2]");
+  CHECK(said(R"("w")", true) == "Sigmoid Mul Reshape Transpose Conv Transpose Reshape [N,7,9,2]");
+  Spelled fed;
+  fed.build = ModelBuilder(20);
+  fed.build.input("x", {"N", "40", "1"}).input("w", {"N", "16"}).constant_scalar("step", 4);
+  fed.node("STFT", {"x", "step", "w"});
+  CHECK_THAT(fed.said(), Contains("5: node 'node' (STFT): its window is [N,16]; expected one window for all samples"));
+}

@@ -102,7 +102,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& given) {
                        if (slot == Slot::bound) return table_.known_number(index(i));
                        // Zeros that an optimizer has made an initializer of, which otherwise may be a learned state.
                        if (slot == Slot::state && is_called_with_zeros(source)) return table_.known_constant(index(i));
-                       return is_constant(slot) ? table_.known_constant(index(i)) : table_.known(index(i));
+                       return is_constant(slot) ? table_.known_unless_parameter(index(i)) : table_.known(index(i));
                      },
                  .computed = [&](size_t i) { return !table_[index(i)].initializer && !table_[index(i)].known; },
                  .element =

@@ -11,6 +11,8 @@
 //
 //   x [N, l, c] ─Reshape, Transpose─▶ [N, c, 1, l] ─Conv [m·2, c, 1, f]─▶ [N, m·2, 1, frames]
 //       ─Transpose─▶ [N, frames, m·2, 1] ─Reshape─▶ [N, frames, m, 2]
+//
+// The product with a window that is trained, or computed from something trained, is a Mul.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -114,8 +116,18 @@ KnownValue matrix_of_transform(const Transform& of) {
 struct Frames {
   Transform each = {};
   int64_t step = 0;
-  const KnownValue* window = nullptr;  // null: of ones
+  const KnownValue* window = nullptr;  // null: of ones, or not constant
 };
+
+// `known`: null if it is a parameter, or computed.
+Result<int64_t> size_of_window(const Writer& w, const KnownValue* known) {
+  const Dims* const dims = known ? &known->dims : w.dims(2);
+  if (!dims || (known ? !known->real() : w.element(2) != ElementType::f32))
+    return w.unsupported("its window is not known at compile time");
+  if (dims->size() != 1) return w.invalid(fmt::format("its window is {}; expected one dimension", to_string(*dims)));
+  if (dims->front().batch) return w.unsupported("its window depends on the number of samples");
+  return dims->front().value;
+}
 
 Result<Frames> frames_of(const Writer& w) {
   const Dims& x = w.x();
@@ -125,13 +137,11 @@ Result<Frames> frames_of(const Writer& w) {
   if (x[1].batch) return w.unsupported("it transforms across samples");
   Frames found{.each = {.input_parts = parts ? x[2].value : 1, .onesided = w.integer("onesided", 1) != 0}};
   PLIMSOLL_ASSIGN(found.step, number_at(w, 1, "step"));
+  std::optional<int64_t> window;
   if (!w.input(2).empty()) {
     found.window = w.known(2);
-    if (!found.window || !found.window->real() || !found.window->elements())
-      return w.unsupported("its window is not known at compile time");
-    if (found.window->dims.size() != 1)
-      return w.invalid(fmt::format("its window is {}; expected one dimension", to_string(found.window->dims)));
-    found.each.length = *found.window->elements();
+    PLIMSOLL_ASSIGN(window, size_of_window(w, found.window));
+    found.each.length = *window;
   }
   if (!w.input(3).empty()) {
     PLIMSOLL_ASSIGN(found.each.length, number_at(w, 3, "length of a frame"));
@@ -140,9 +150,8 @@ Result<Frames> frames_of(const Writer& w) {
   if (found.step < 1 || found.each.length > x[1].value)
     return w.invalid(fmt::format("frames of {} at every {} numbers, of a signal of {}", found.each.length, found.step,
                                  x[1].value));
-  if (found.window && *found.window->elements() != found.each.length)
-    return w.invalid(fmt::format("a window of {} numbers, for frames of {}", *found.window->elements(),
-                                 found.each.length));
+  if (window && *window != found.each.length)
+    return w.invalid(fmt::format("a window of {} numbers, for frames of {}", *window, found.each.length));
   if (found.each.onesided && found.each.input_parts == 2)
     return w.invalid(fmt::format("its signal is {}; onesided, it transforms real numbers", to_string(x)));
   PLIMSOLL_ASSIGN(found.each, with_outputs(w, found.each));
@@ -192,7 +201,8 @@ Result<Nodes> fourier_transform(Writer& w) {
 
 Result<Nodes> fourier_transforms_of_frames(Writer& w) {
   PLIMSOLL_ASSIGN(const Frames of, frames_of(w));
-  const std::string kernels = w.constant(kernels_of(of));
+  std::string kernels = w.constant(kernels_of(of));
+  if (!w.input(2).empty() && !of.window) kernels = w.write("Mul", {kernels, w.input(2)});
   const int64_t length = w.x()[1].value, frames = 1 + (length - of.each.length) / of.step;
   std::string signal = w.write("Reshape", {w.input(0)}, "shape", {0, 1, length, of.each.input_parts});
   signal = w.write("Transpose", {signal}, "perm", {0, 3, 1, 2});

@@ -116,6 +116,12 @@ const KnownValue* ValueTable::known_number(Index index) {
   return known_constant(index);
 }
 
+const KnownValue* ValueTable::known_unless_parameter(Index index) {
+  const ModelTensor* initializer = entries_[index].initializer;
+  if (initializer && is_real(initializer->type) && weights_.roles.contains(initializer->name)) return known(index);
+  return known_constant(index);
+}
+
 const KnownValue* ValueTable::known_constant(Index index) {
   Entry& entry = entries_[index];
   if (!entry.known && entry.initializer) entry.known = known_value_of(*entry.initializer);

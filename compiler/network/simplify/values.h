@@ -55,7 +55,10 @@ class ValueTable {
   // The same for the bound of a Clip or an exponent. Float initializers count as constants unless they may be
   // parameters: a mark or a role says so, or their name is that of a module's attribute.
   const KnownValue* known_number(Index index);
-  // The same for an input that is not data: there float initializers count as constants.
+  // The same for an input that is not data, as the window of an STFT: there float initializers count as constants
+  // unless a mark or a role says that they are parameters.
+  const KnownValue* known_unless_parameter(Index index);
+  // The same for an input that is never trained: there all float initializers count as constants.
   const KnownValue* known_constant(Index index);
 
   // The value as data of a kernel: an activation, or a parameter or statistic made of an initializer or known value.
