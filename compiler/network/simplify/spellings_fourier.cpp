@@ -50,15 +50,15 @@ Result<int64_t> number_at(const Writer& w, size_t i, const char* what) {
   return known->integer(0).value;
 }
 
-// Before: everything but the outputs is known.
-Result<Transform> with_outputs(const Writer& w, Transform found) {
+// Before: everything but the outputs is known. `most`: elements of the matrix.
+Result<Transform> with_outputs(const Writer& w, Transform found, int64_t most = kKnownLimit) {
   if (found.length < 1 || found.inputs < 1) return w.invalid(fmt::format("a transform of length {}", found.length));
   found.outputs = found.onesided && !found.inverse ? found.length / 2 + 1 : found.length;
   found.output_parts = found.onesided && found.inverse ? 1 : 2;
-  if (found.length > kKnownLimit || found.inputs > kKnownLimit ||
-      found.inputs * found.input_parts > kKnownLimit / (found.outputs * found.output_parts))
-    return w.unsupported(fmt::format("a transform of length {} needs a matrix of more than {} elements", found.length,
-                                     kKnownLimit));
+  if (found.length > most || found.inputs > most ||
+      found.inputs * found.input_parts > most / (found.outputs * found.output_parts))
+    return w.unsupported(
+        fmt::format("a transform of length {} needs a matrix of more than {} elements", found.length, most));
   return found;
 }
 
@@ -97,21 +97,28 @@ double share_of(const Transform& of, int64_t i) {
   return 2 * i < of.length ? 2 * one : 0;
 }
 
-// [n·c, m·d]: row (i, part) has what that part of input i adds to each output.
+// What a part of input i adds to a part of an output; their real parts are parts 0.
+float weight_of(const Transform& of, int64_t i, int64_t part, int64_t output, int64_t output_part) {
+  const double turn = static_cast<double>(i * output % of.length) / static_cast<double>(of.length);
+  const double angle = 2 * std::numbers::pi * (of.inverse ? turn : -turn), share = share_of(of, i);
+  if (part == output_part) return static_cast<float>(share * std::cos(angle));
+  return static_cast<float>((part == 0 ? share : -share) * std::sin(angle));
+}
+
+// [n·c, m·d]
 KnownValue matrix_of_transform(const Transform& of) {
   KnownValue matrix{.element = ElementType::f32,
                     .dims = {{of.inputs * of.input_parts}, {of.outputs * of.output_parts}}};
   for (int64_t i = 0; i < of.inputs; ++i)
     for (int64_t part = 0; part < of.input_parts; ++part)
-      for (int64_t k = 0; k < of.outputs; ++k) {
-        const double turn = static_cast<double>(i * k % of.length) / static_cast<double>(of.length);
-        const double angle = 2 * std::numbers::pi * (of.inverse ? turn : -turn), share = share_of(of, i);
-        const double real = share * std::cos(angle), imaginary = share * std::sin(angle);
-        matrix.reals.push_back(static_cast<float>(part == 0 ? real : -imaginary));
-        if (of.output_parts == 2) matrix.reals.push_back(static_cast<float>(part == 0 ? imaginary : real));
-      }
+      for (int64_t k = 0; k < of.outputs; ++k)
+        for (int64_t output_part = 0; output_part < of.output_parts; ++output_part)
+          matrix.reals.push_back(weight_of(of, i, part, k, output_part));
   return matrix;
 }
+
+// Elements of all kernels of an STFT: frames of 4,096 have 16 million.
+constexpr int64_t kMostKernels = 5 * kKnownLimit;
 
 struct Frames {
   Transform each = {};
@@ -154,22 +161,20 @@ Result<Frames> frames_of(const Writer& w) {
     return w.invalid(fmt::format("a window of {} numbers, for frames of {}", *window, found.each.length));
   if (found.each.onesided && found.each.input_parts == 2)
     return w.invalid(fmt::format("its signal is {}; onesided, it transforms real numbers", to_string(x)));
-  PLIMSOLL_ASSIGN(found.each, with_outputs(w, found.each));
+  PLIMSOLL_ASSIGN(found.each, with_outputs(w, found.each, kMostKernels));
   return found;
 }
 
-// [m·2, c, 1, f]: the transform's matrix, transposed, times the window.
-KnownValue kernels_of(const Frames& frames) {
+// [count, c, 1, f]: columns of the transform's matrix from `first` on, times the window.
+KnownValue kernels_of(const Frames& frames, int64_t first, int64_t count) {
   const Transform& of = frames.each;
-  const KnownValue matrix = matrix_of_transform(of);
-  const int64_t columns = of.outputs * of.output_parts;
-  KnownValue kernels{.element = ElementType::f32, .dims = {{columns}, {of.input_parts}, {1}, {of.inputs}}};
-  for (int64_t column = 0; column < columns; ++column)
+  KnownValue kernels{.element = ElementType::f32, .dims = {{count}, {of.input_parts}, {1}, {of.inputs}}};
+  for (int64_t column = first; column < first + count; ++column)
     for (int64_t part = 0; part < of.input_parts; ++part)
       for (int64_t i = 0; i < of.inputs; ++i) {
-        const size_t at = static_cast<size_t>((i * of.input_parts + part) * columns + column);
-        const double weight = frames.window ? frames.window->number(static_cast<size_t>(i)) : 1;
-        kernels.reals.push_back(static_cast<float>(matrix.reals[at] * weight));
+        const double window = frames.window ? frames.window->number(static_cast<size_t>(i)) : 1;
+        const float weight = weight_of(of, i, part, column / of.output_parts, column % of.output_parts);
+        kernels.reals.push_back(static_cast<float>(weight * window));
       }
   return kernels;
 }
@@ -201,12 +206,19 @@ Result<Nodes> fourier_transform(Writer& w) {
 
 Result<Nodes> fourier_transforms_of_frames(Writer& w) {
   PLIMSOLL_ASSIGN(const Frames of, frames_of(w));
-  std::string kernels = w.constant(kernels_of(of));
-  if (!w.input(2).empty() && !of.window) kernels = w.write("Mul", {kernels, w.input(2)});
   const int64_t length = w.x()[1].value, frames = 1 + (length - of.each.length) / of.step;
   std::string signal = w.write("Reshape", {w.input(0)}, "shape", {0, 1, length, of.each.input_parts});
   signal = w.write("Transpose", {signal}, "perm", {0, 3, 1, 2});
-  const std::string transformed = w.write("Conv", {signal, kernels}, "strides", {1, of.step});
+  // A constant has at most kKnownLimit elements.
+  const int64_t columns = of.each.outputs * of.each.output_parts;
+  const int64_t at_once = std::max<int64_t>(1, kKnownLimit / (of.each.input_parts * of.each.inputs));
+  std::vector<std::string> parts;
+  for (int64_t first = 0; first < columns; first += at_once) {
+    std::string kernels = w.constant(kernels_of(of, first, std::min(at_once, columns - first)));
+    if (!w.input(2).empty() && !of.window) kernels = w.write("Mul", {kernels, w.input(2)});
+    parts.push_back(w.write("Conv", {signal, kernels}, "strides", {1, of.step}));
+  }
+  const std::string transformed = w.concat(parts, 1);
   const std::string rows = w.write("Transpose", {transformed}, "perm", {0, 3, 1, 2});
   w.write("Reshape", {rows}, "shape", {0, frames, of.each.outputs, of.each.output_parts});
   return w.finish();
