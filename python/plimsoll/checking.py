@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -188,9 +189,10 @@ def _check_plan(plan, arguments, trainer):
         )
     if plan.get("ranks", 1) != 1:
         raise ValueError(f"'{trainer}' is for {plan['ranks']} processes; compile one for a single process")
-    # SGD has no state and momentum has one. An update of accumulated gradients also has these among what it changes.
+    # States of momentum and the lower halves of weights may be in slices. SGD has no other state, either. How many
+    # tensors an update changes does not tell: those of accumulated gradients and of halved weights change more.
     states = (tensor["name"] for tensor in plan["tensors"] if tensor["kind"] == "optimizer_state")
-    if not all(name.endswith(".momentum") for name in states):
+    if not all(re.search(r"\.(momentum|low)(\.slice\d+)?$", name) for name in states):
         raise ValueError(
             f"'{trainer}' trains with Adam, LAMB or Lion, and the gradient cannot be derived from its step; "
             "compile one with --optimizer momentum"

@@ -262,6 +262,7 @@ PY
 plimsoll.export(*make(), 'two_heads.onnx', output_names=['scores', 'size'])" \
   2>log || { cat log; fail "the exporter"; }
 build_trainer sizes two_heads.onnx --batch 8 --output size --loss mse
+build_trainer halves two_heads.onnx --batch 8 --output size --loss mse --precision bf16  # of weights
 build_trainer split two_heads.onnx --batch 8 --output size --loss mse --sub-batch 2  # its gradients are accumulated
 build_trainer signs two_heads.onnx --batch 8 --output size --loss bce-logits
 "$with_torch" -c "import plimsoll, torch; from two_heads import make
@@ -273,6 +274,10 @@ for trainer, labels in ('sizes', sizes), ('split', sizes), ('signs', signs):
   2>log || { cat log; fail "one output of two"; }
 plimsoll compile two_heads.onnx --batch 8 --output size --loss mse --optimizer lion -o lion -q
 "$with_torch" -c "import plimsoll, torch; from two_heads import make
+rows = plimsoll.check(*make(), torch.randn(8, 2), 'halves', report=False)
+assert all(row.is_good(0.05) for row in rows if row.kind == 'gradient')
+state = {'kind': 'optimizer_state', 'name': 'table.momentum.slice7'}
+plimsoll.checking._check_plan({'model': {'batch': 8}, 'tensors': [state]}, (torch.ones(8, 2),), 'slices')
 try:
     plimsoll.check(*make(), torch.randn(8, 2), 'lion')
     raise SystemExit('a step of Lion is not refused')
