@@ -155,7 +155,8 @@ Status ModelDirectory::pass_over(const onnx::TensorProto& tensor, int64_t bytes,
   if (reference.offset > file.bytes || bytes > file.bytes - reference.offset)
     return Error{ExitCode::unreadable_input,
                  fmt::format("{}: its external data is {} bytes at offset {} of '{}', which has {} bytes", who, bytes,
-                             reference.offset, reference.location, file.bytes)};
+                             reference.offset, reference.location, file.bytes),
+                 {"it is cut off, or of another model: copy the file again, together with the .onnx file"}};
   // Tensors may share bytes, but referring to a small file repeatedly could exhaust memory.
   file.handed_out += bytes;
   if (file.handed_out / 4 > file.bytes)

@@ -31,6 +31,7 @@ expect 3 env LD_PRELOAD="$PWD/shorten.so" SHORTEN="apart/$weights" plimsoll plan
 says "the file became shorter";  says "'$weights'"
 [[ ! -e short.json ]] || fail "a plan was made of a file that changed"
 expect 3 plimsoll plan apart/model.onnx --batch 8 --costs modelled -o short.json;  says "which has 1"
+says "copy the file again"
 
 # No walk over a graph is recursive, because a chain of nodes is as deep as it is long.
 /usr/bin/python3 -c 'import onnx, numpy' 2>/dev/null || { echo "no onnx for /usr/bin/python3: no chain"; exit 0; }
