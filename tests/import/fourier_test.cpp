@@ -94,3 +94,14 @@ TEST_CASE("a window that is trained, or computed from something trained, multipl
   fed.node("STFT", {"x", "step", "w"});
   CHECK_THAT(fed.said(), Contains("4: node 'node' (STFT): its window is [N,16]; expected one dimension"));
 }
+
+TEST_CASE("a model whose operators need too many constants is refused") {
+  ModelBuilder build(20);
+  build.input("x", {"N", "4096"}).constant_scalar("step", 512).constant_scalar("length", 4096);
+  for (int i = 0; i < 20; ++i)
+    build.node("STFT", {"x", "step", "", "length"}, {"y" + std::to_string(i)}, "node" + std::to_string(i));
+  for (int i = 0; i < 20; ++i) build.output("y" + std::to_string(i));
+  const std::string said = outcome(build.import());
+  CHECK_THAT(said, Contains("5: "));
+  CHECK_THAT(said, !Contains("'node3'") && Contains("'node4' (STFT): the constants of nodes before it, which"));
+}

@@ -101,6 +101,7 @@ class NetworkBuilder {
   int masks_followed_ = 0;
   bool fixes_batch_ = false, finds_conditions_ = false;
   std::unordered_map<int, bool> conditions_ = {};  // by node
+  int64_t written_elements_ = 0;  // of constants that replace operators
   // empty: the sequence is not supported
   std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};
   std::unordered_map<std::string, SampleIndices> sample_indices_ = {};  // of values that are not nodes

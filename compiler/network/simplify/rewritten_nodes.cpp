@@ -18,6 +18,12 @@
 #include "compiler/network/simplify/spellings.h"
 
 namespace plimsoll {
+namespace {
+
+// Elements of the constants that replace operators. A small file may ask for many large ones: the kernels of an STFT.
+constexpr int64_t kMostWritten = 16 * kKnownLimit;
+
+}  // namespace
 
 // Adds the nodes that a node was rewritten to.
 Status NetworkBuilder::add_written(const std::vector<ModelNode>& nodes) {
@@ -88,6 +94,13 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& given) {
   if (!find_op(source.op)) PLIMSOLL_TRY(write_in_front(fit_inputs(source, table_, inputs_, fitted_)));
   const auto index = [&](size_t i) { return table_.find(source.inputs[i]); };
   if (!table_.dims(index(0))) return false;
+  if (written_elements_ > kMostWritten) {
+    unsupported_.add_message(
+        fmt::format("{}: the constants of nodes before it, which replace operators, have more than {} elements",
+                    describe(source), kMostWritten));
+    give_up(source, false);
+    return true;
+  }
   Result<std::vector<ModelNode>> nodes =
       spell_out({.node = source,
                  .opset = opset_,
@@ -134,6 +147,10 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& given) {
     give_up(source, false);
     return true;
   }
+  for (const ModelNode& node : *nodes)
+    for (const ModelAttribute& attribute : node.attributes)
+      if (const auto* tensor = std::get_if<ModelTensor>(&attribute.value))
+        written_elements_ += elements_of(*tensor).value_or(0);
   PLIMSOLL_TRY(add_written(*nodes));
   if (nodes->empty()) return false;
   // Outputs that the rewriting does not produce have no data, such as the running statistics of a BatchNormalization.
