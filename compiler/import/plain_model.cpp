@@ -1,6 +1,7 @@
 #include "compiler/import/plain_model.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "compiler/import/external_data.h"
@@ -151,6 +152,21 @@ std::string optimizer_of(const onnx::ModelProto& model) {
   return "";
 }
 
+// Removes from graphs inside nodes the initializers that the model's graph now has, so that they read those.
+void read_outer_initializers(onnx::GraphProto& graph, const std::map<std::string_view, onnx::TensorProto*>& outer) {
+  const auto is_outer = [&](const onnx::TensorProto& tensor) {
+    const auto found = outer.find(tensor.name());
+    return found != outer.end() && found->second->raw_data() == tensor.raw_data();
+  };
+  for (onnx::NodeProto& node : *graph.mutable_node())
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      auto& tensors = *attribute.mutable_g()->mutable_initializer();
+      tensors.erase(std::remove_if(tensors.begin(), tensors.end(), is_outer), tensors.end());
+      read_outer_initializers(*attribute.mutable_g(), outer);
+    }
+}
+
 }  // namespace
 
 ModelNode plain_node(const onnx::NodeProto& node) { return node_of(node, {}); }
@@ -197,8 +213,15 @@ void write_back(Model model, ModelFile& file) {
   onnx::GraphProto& graph = *file.model.mutable_graph();
   // The model's initializers are the file's, in order, followed by new ones. New ones are added first here, because
   // their elements may belong to nodes that are removed below.
-  for (size_t i = static_cast<size_t>(graph.initializer_size()); i < model.initializers.size(); ++i)
+  const int initializers = graph.initializer_size();
+  for (size_t i = static_cast<size_t>(initializers); i < model.initializers.size(); ++i)
     add_initializer(file.model, proto_of(model.initializers[i], type_in_file(model, model.initializers[i])));
+  if (const int added = graph.initializer_size() - initializers; added > 0) {
+    std::map<std::string_view, onnx::TensorProto*> outer;
+    for (int i = initializers; i < graph.initializer_size(); ++i)
+      outer.emplace(graph.initializer(i).name(), graph.mutable_initializer(i));
+    read_outer_initializers(graph, outer);
+  }
   std::unordered_set<std::string_view> made;
   for (const ModelNode& node : model.nodes) made.insert(node.outputs.begin(), node.outputs.end());
   auto& nodes = *graph.mutable_node();

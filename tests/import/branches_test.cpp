@@ -179,3 +179,40 @@ TEST_CASE("an If in a function reads the values of the call") {
   build.output("y");
   CHECK(told(build) == "MatMul w [N,2]");
 }
+
+namespace {
+
+// y = x · inner, where the weight `inner` stands inside an If, and another value has the name `outside`.
+ModelBuilder weight_inside(const std::string& outside) {
+  ModelBuilder build(17);
+  build.input("x", {"N", "4"}).constant("zero", {0}).node("Tanh", {"x"}, {outside});
+  build.node("Equal", {"zero", "zero"}, {"condition"});
+  const auto inside = [](onnx::GraphProto& graph) {
+    add_node(graph, "MatMul", {"x", "inner"}, "product");
+    onnx::TensorProto& weight = *graph.add_initializer();
+    weight.set_name("inner");
+    weight.set_data_type(onnx::TensorProto::FLOAT);
+    for (const int64_t dim : {4, 5}) weight.add_dims(dim);
+    weight.set_raw_data(std::string(4 * 5 * sizeof(float), '\1'));
+  };
+  put_branches(build.node("If", {"condition"}, {"y"}, "if"), branch(inside, "product"),
+               branch([](onnx::GraphProto& graph) { add_node(graph, "Identity", {"x"}, "a"); }, "a"));
+  build.output("y");
+  return build;
+}
+
+}  // namespace
+
+TEST_CASE("a weight inside a branch is one of the model, so that the file holds it when it is trained") {
+  CHECK(told(weight_inside("unused")) == "MatMul inner [N,5]");
+  const auto imported = weight_inside("unused").import();
+  REQUIRE(imported.ok());
+  const onnx::GraphProto& graph = imported->file->model.graph();
+  REQUIRE(graph.initializer_size() == 1);
+  CHECK(graph.initializer(0).name() == "inner");
+  for (const onnx::NodeProto& node : graph.node())
+    for (const onnx::AttributeProto& attribute : node.attribute()) CHECK(attribute.g().initializer_size() == 0);
+
+  CHECK_THAT(told(weight_inside("inner")),
+             StartsWith("5: ") && Contains("'inner' is a weight inside a node, and another value has its name"));
+}

@@ -47,13 +47,15 @@ bool is_branching(const ModelNode& node) { return node.op == "If" && node.branch
 
 // A branch may contain another If, and a condition may depend on the result of another.
 Status take_branches(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes) {
+  const auto matters = [](const ModelNode& node) { return node.branches || node.op == "SequenceConstruct"; };
+  if (std::none_of(model.nodes.begin(), model.nodes.end(), matters)) return {};
   int64_t taken = 0;
   double left = kMostListedBytes;
-  if (list_sequences(model, left)) PLIMSOLL_TRY(check_attributes(model, model.opset));
+  InnerGraphs graphs(model);
+  if (list_sequences(model, graphs, left)) PLIMSOLL_TRY(check_attributes(model, model.opset));
   while (std::any_of(model.nodes.begin(), model.nodes.end(), is_branching)) {
     PLIMSOLL_ASSIGN(const auto conditions, find_conditions(model, options));
     if (conditions.empty()) break;
-    InnerGraphs graphs(model);
     std::vector<ModelNode> nodes;
     for (int i = 0; i < static_cast<int>(model.nodes.size()); ++i) {
       ModelNode& node = model.nodes[static_cast<size_t>(i)];
@@ -63,9 +65,15 @@ Status take_branches(Model& model, const SimplifyOptions& options, std::vector<s
     }
     model.nodes = std::move(nodes);
     taken += static_cast<int64_t>(conditions.size());
-    list_sequences(model, left);
+    list_sequences(model, graphs, left);
     PLIMSOLL_TRY(check_attributes(model, model.opset));
   }
+  if (!graphs.renamed_weight().empty())
+    return Error{ExitCode::unsupported,
+                 fmt::format("'{}' is a weight inside a node, and another value has its name: it could be trained, but "
+                             "not saved",
+                             graphs.renamed_weight()),
+                 {"give it a name of its own"}};
   if (taken > 0)
     notes.push_back(fmt::format("{} whose condition is known: {} is taken", counted(taken, "If node"),
                                 taken == 1 ? "its branch" : "the branch of each"));

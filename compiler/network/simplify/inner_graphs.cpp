@@ -44,7 +44,12 @@ InnerGraphs::InnerGraphs(Model& model) : model_(model) {
 ValueNames InnerGraphs::add_initializers(const ModelGraph& graph, const std::string& prefix) {
   ValueNames names;
   for (ModelTensor tensor : graph.initializers) {
-    tensor.name = names[tensor.name] = free_name(prefix, tensor.name);
+    std::string name = tensor.name;
+    if (!taken_.insert(name).second) {
+      if (is_real(tensor.type) && elements_of(tensor) != 1) renamed_weight_ = name;
+      name = free_name(prefix, name);
+    }
+    tensor.name = names[tensor.name] = std::move(name);
     model_.initializers.push_back(std::move(tensor));
   }
   return names;

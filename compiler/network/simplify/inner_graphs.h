@@ -16,11 +16,14 @@ class InnerGraphs {
  public:
   explicit InnerGraphs(Model& model);
 
-  // Values inside may have the names of values outside, and two graphs usually use the same names, so all of them get
-  // new ones, which begin with `prefix`.
+  // Values inside may have the names of values outside, and two graphs usually use the same names, so they get new
+  // ones, which begin with `prefix`.
 
-  // Adds the initializers of the graph to the model. Returns their new names.
+  // Adds the initializers of the graph to the model. Returns their names there. They keep their names if no other value
+  // has these, so that the graph in the file can read what a trainer saves (write_back of import/plain_model.h).
   ValueNames add_initializers(const ModelGraph& graph, const std::string& prefix);
+  // The name of a weight that could not keep it. Empty: none.
+  const std::string& renamed_weight() const { return renamed_weight_; }
 
   // Adds the nodes of the graph to `nodes`. `names`: what its inputs and initializers are outside. Returns the names of
   // its outputs.
@@ -33,6 +36,7 @@ class InnerGraphs {
  private:
   Model& model_;
   std::unordered_set<std::string> taken_ = {};
+  std::string renamed_weight_ = {};
   std::unordered_map<std::string, int> copies_ = {};  // of a name that was asked for: the last number given
 };
 

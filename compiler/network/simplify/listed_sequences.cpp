@@ -13,14 +13,13 @@
 
 #include "compiler/ir/known_value.h"
 #include "compiler/network/simplify/graph_order.h"
-#include "compiler/network/simplify/inner_graphs.h"
 
 namespace plimsoll {
 namespace {
 
 class SequenceLister {
  public:
-  SequenceLister(Model& model, double& left) : model_(model), graphs_(model), left_(left) {}
+  SequenceLister(Model& model, InnerGraphs& graphs, double& left) : model_(model), graphs_(graphs), left_(left) {}
 
   bool run() {
     const auto is_listed = [](const ModelNode& node) { return node.op == "SequenceConstruct" && is_of_onnx(node); };
@@ -195,7 +194,7 @@ class SequenceLister {
   static const std::string& name_of(const ModelNode& node) { return node.name.empty() ? node.outputs[0] : node.name; }
 
   Model& model_;
-  InnerGraphs graphs_;
+  InnerGraphs& graphs_;
   double& left_;
   std::unordered_map<std::string, std::shared_ptr<const Sequence>> sequences_ = {};
   std::unordered_map<std::string, size_t> initializers_ = {}, constants_ = {};  // places in the model, by name
@@ -204,6 +203,8 @@ class SequenceLister {
 
 }  // namespace
 
-bool list_sequences(Model& model, double& left) { return SequenceLister(model, left).run(); }
+bool list_sequences(Model& model, InnerGraphs& graphs, double& left) {
+  return SequenceLister(model, graphs, left).run();
+}
 
 }  // namespace plimsoll

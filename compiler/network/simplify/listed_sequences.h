@@ -13,12 +13,13 @@
 #pragma once
 
 #include "compiler/ir/model.h"
+#include "compiler/network/simplify/inner_graphs.h"
 
 namespace plimsoll {
 
 inline constexpr double kMostListedBytes = 1 << 28;
 
-// True if the model has changed. `left`: how many bytes it may still add to the model.
-bool list_sequences(Model& model, double& left);
+// True if the model has changed. `graphs`: of the model. `left`: how many bytes it may still add to the model.
+bool list_sequences(Model& model, InnerGraphs& graphs, double& left);
 
 }  // namespace plimsoll
