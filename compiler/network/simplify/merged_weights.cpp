@@ -73,11 +73,12 @@ std::optional<Tool> tool_of(const Model& model, bool had_constants) {
   if (model.author || std::any_of(model.nodes.begin(), model.nodes.end(),
                                   [](const ModelNode& node) { return node.name.starts_with("node_"); }))
     return Tool{.name = "a tool", .by_node = true};
-  // onnxslim leaves no mark, but also no Constant nodes and no equal initializers.
+  // onnxslim leaves no mark, but also no Constant nodes and no equal initializers. It adds the shapes of all values,
+  // which TorchScript's exporter leaves out.
   std::set<std::tuple<std::vector<int64_t>, std::string_view>> seen;
   for (const ModelTensor& tensor : model.initializers)
     if (is_splat(tensor) && !seen.emplace(tensor.dims, *tensor.data).second) return std::nullopt;
-  if (had_constants) return std::nullopt;
+  if (had_constants || model.values.empty()) return std::nullopt;
   return Tool{.name = "a tool", .splats_only = true};
 }
 
