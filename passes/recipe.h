@@ -18,7 +18,7 @@ std::vector<int64_t> limits_within(int64_t budget_bytes, int64_t unlimited_bytes
 
 class Recipe {
  public:
-  // `planning` must outlive this. Its policy does not count.
+  // `planning` must outlive this. `policy` replaces that of `planning`.
   Recipe(const Planning& planning, const Policy& policy)
       : planning_(planning), variants_(planning.variants), policy_(policy) {}
 
@@ -28,7 +28,7 @@ class Recipe {
   Result<Found> unlimited(int64_t sub_batch) const;
 
   // The plan with the smallest arena that the request allows. For the whole batch, the unlimited plan is among them.
-  // For a sub-batch that the request names, it is only where the policy's own plan exceeds the host budget.
+  // For a sub-batch that the request names, it is among them only if the policy's own plan exceeds the host budget.
   Result<Found> minimum(const Found& unlimited) const;
 
   // The plan of these decisions alone. A live limit of 0 means the smallest arena.

@@ -156,7 +156,7 @@ Status ModelDirectory::pass_over(const onnx::TensorProto& tensor, int64_t bytes,
     return Error{ExitCode::unreadable_input,
                  fmt::format("{}: its external data is {} bytes at offset {} of '{}', which has {} bytes", who, bytes,
                              reference.offset, reference.location, file.bytes),
-                 {"it is cut off, or of another model: copy the file again, together with the .onnx file"}};
+                 {"it is truncated, or belongs to another model: copy the file again, together with the .onnx file"}};
   // Tensors may share bytes, but referring to a small file repeatedly could exhaust memory.
   file.handed_out += bytes;
   if (file.handed_out / 4 > file.bytes)

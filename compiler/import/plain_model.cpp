@@ -153,10 +153,14 @@ std::string optimizer_of(const onnx::ModelProto& model) {
 }
 
 // Removes from graphs inside nodes the initializers that the model's graph now has, so that they read those.
-void read_outer_initializers(onnx::GraphProto& graph, const std::map<std::string_view, onnx::TensorProto*>& outer) {
+void read_outer_initializers(onnx::GraphProto& graph,
+                             const std::map<std::string_view, const onnx::TensorProto*>& outer) {
   const auto is_outer = [&](const onnx::TensorProto& tensor) {
     const auto found = outer.find(tensor.name());
-    return found != outer.end() && found->second->raw_data() == tensor.raw_data();
+    if (found == outer.end()) return false;
+    const onnx::TensorProto& other = *found->second;
+    return other.data_type() == tensor.data_type() && other.raw_data() == tensor.raw_data() &&
+           std::equal(other.dims().begin(), other.dims().end(), tensor.dims().begin(), tensor.dims().end());
   };
   for (onnx::NodeProto& node : *graph.mutable_node())
     for (AttributeProto& attribute : *node.mutable_attribute()) {
@@ -217,9 +221,9 @@ void write_back(Model model, ModelFile& file) {
   for (size_t i = static_cast<size_t>(initializers); i < model.initializers.size(); ++i)
     add_initializer(file.model, proto_of(model.initializers[i], type_in_file(model, model.initializers[i])));
   if (const int added = graph.initializer_size() - initializers; added > 0) {
-    std::map<std::string_view, onnx::TensorProto*> outer;
+    std::map<std::string_view, const onnx::TensorProto*> outer;
     for (int i = initializers; i < graph.initializer_size(); ++i)
-      outer.emplace(graph.initializer(i).name(), graph.mutable_initializer(i));
+      outer.emplace(graph.initializer(i).name(), &graph.initializer(i));
     read_outer_initializers(graph, outer);
   }
   std::unordered_set<std::string_view> made;

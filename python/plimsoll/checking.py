@@ -189,8 +189,9 @@ def _check_plan(plan, arguments, trainer):
         )
     if plan.get("ranks", 1) != 1:
         raise ValueError(f"'{trainer}' is for {plan['ranks']} processes; compile one for a single process")
-    # States of momentum and the lower halves of weights may be in slices. SGD has no other state, either. How many
-    # tensors an update changes does not tell: those of accumulated gradients and of halved weights change more.
+    # The names of the states tell the optimizer: SGD has none, momentum has ".momentum". Weights of bf16 trainers also
+    # have lower halves, and all of these may be in slices. The number of tensors that an update changes does not tell
+    # it, because accumulated gradients and lower halves count among them.
     states = (tensor["name"] for tensor in plan["tensors"] if tensor["kind"] == "optimizer_state")
     if not all(re.search(r"\.(momentum|low)(\.slice\d+)?$", name) for name in states):
         raise ValueError(

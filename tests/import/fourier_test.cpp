@@ -103,5 +103,5 @@ TEST_CASE("a model whose operators need too many constants is refused") {
   for (int i = 0; i < 20; ++i) build.output("y" + std::to_string(i));
   const std::string said = outcome(build.import());
   CHECK_THAT(said, Contains("5: "));
-  CHECK_THAT(said, !Contains("'node3'") && Contains("'node4' (STFT): the constants of nodes before it, which"));
+  CHECK_THAT(said, !Contains("'node3'") && Contains("'node4' (STFT): the constants that replace operators before it"));
 }

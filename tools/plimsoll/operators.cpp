@@ -98,7 +98,8 @@ std::string as_page(const std::vector<Row>& rows) {
          list_of(spelled_operators(), 120) +
          ".\nConvolutions and pools over one dimension are rewritten, too. SplitToSequence with SequenceAt becomes "
          "Split.\n"
-         "SequenceConstruct, SequenceMap, SequenceAt and ConcatFromSequence become what they do to each tensor.\n"
+         "Sequences of listed tensors (SequenceConstruct, SequenceMap, SequenceAt, ConcatFromSequence) are replaced\n"
+         "by these tensors.\n"
          "RandomUniformLike, Less and Cast, with which exporters draw masks, become Bernoulli.\n"
          "TopK of a number for each sample, by which samples are sorted and later put back, is left out.\n"
          "All steps of an LSTM or GRU may also be one operator (`--recurrence`), with the default activations. RNN,\n"

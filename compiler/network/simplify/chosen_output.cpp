@@ -55,7 +55,7 @@ Result<Network> build_chosen_output(Model& model, const GraphOrder& order, const
   if (options.output.empty()) {
     Error error = network.error();
     if (const std::string possible = possible_outputs(model, weights, options); !possible.empty())
-      error.notes.push_back("not every output depends on what is not supported: " + possible);
+      error.notes.push_back("outputs that do not depend on these nodes: " + possible);
     return error;
   }
   Result<Network> chosen = build_output(model, options.output, weights, options, notes);

@@ -16,17 +16,16 @@ class InnerGraphs {
  public:
   explicit InnerGraphs(Model& model);
 
-  // Values inside may have the names of values outside, and two graphs usually use the same names, so they get new
-  // ones, which begin with `prefix`.
-
-  // Adds the initializers of the graph to the model. Returns their names there. They keep their names if no other value
-  // has these, so that the graph in the file can read what a trainer saves (write_back of import/plain_model.h).
+  // Adds the initializers of the graph to the model. Returns their names there. An initializer keeps its name if no
+  // other value has it, so that the graph in the file can read what a trainer saves (write_back of
+  // import/plain_model.h). Otherwise it gets a new name, which begins with `prefix`.
   ValueNames add_initializers(const ModelGraph& graph, const std::string& prefix);
   // The name of a weight that could not keep it. Empty: none.
   const std::string& renamed_weight() const { return renamed_weight_; }
 
-  // Adds the nodes of the graph to `nodes`. `names`: what its inputs and initializers are outside. Returns the names of
-  // its outputs.
+  // Adds the nodes of the graph to `nodes`. Their outputs get new names, which begin with `prefix`, because values
+  // outside and in other graphs may have the same names. `names`: of the graph's inputs and initializers, outside.
+  // Returns the names of its outputs.
   std::vector<std::string> write(const ModelGraph& graph, ValueNames names, const std::string& prefix,
                                  const Metadata& metadata, std::vector<ModelNode>& nodes);
 

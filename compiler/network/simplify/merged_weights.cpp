@@ -199,7 +199,7 @@ Status find_merged_weights(const Model& model, bool had_constants, const Network
                    fmt::format("initializer '{}' is a parameter of '{}' and a running statistic of '{}': {} merged "
                                "equal tensors, and they can no longer be told apart",
                                value.initializer, of.parameter->name, of.statistic->name, whose),
-                   {tool ? std::string(kBeforeTools)
+                   {tool ? std::string("compile the file that the exporter wrote")
                          : fmt::format("export the model without that optimizer: {}", kDynamoExportLine)}};
     const bool may_be_merged =
         (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= most;

@@ -26,6 +26,7 @@ namespace plimsoll {
 Status find_merged_weights(const Model& model, bool had_constants, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings);
 
+// Whether it has nodes without inputs, such as Constant.
 bool has_constants(const Model& model);
 
 }  // namespace plimsoll

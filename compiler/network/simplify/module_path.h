@@ -16,6 +16,4 @@ bool came_from_dynamo(const Model& model);  // whether it wrote a node of the mo
 inline constexpr const char* kDynamoExportLine =
     "torch.onnx.export(model.train(), (x,), path, dynamo=True, optimize=False)";
 
-inline constexpr const char* kBeforeTools = "compile the file as it was exported";
-
 }  // namespace plimsoll

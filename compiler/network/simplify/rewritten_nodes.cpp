@@ -96,7 +96,7 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& given) {
   if (!table_.dims(index(0))) return false;
   if (written_elements_ > kMostWritten) {
     unsupported_.add_message(
-        fmt::format("{}: the constants of nodes before it, which replace operators, have more than {} elements",
+        fmt::format("{}: the constants that replace operators before it have more than {} elements",
                     describe(source), kMostWritten));
     give_up(source, false);
     return true;

@@ -278,7 +278,8 @@ Result<Nodes> gather_nd(Writer& w) {
     const auto leads = static_cast<size_t>(std::max<int64_t>(parts, 0));
     const bool same = parts > 0 && leads < indices->dims.size() && leads < w.x().size() &&
                       std::equal(w.x().begin(), w.x().begin() + parts, indices->dims.begin());
-    if (!alike || !same || w.x()[0] != kBatch) return unsupported("batch_dims above 0 is supported for samples only");
+    if (!alike || !same || w.x()[0] != kBatch)
+      return unsupported("with batch_dims, only indices that are known and the same for all samples are supported");
     return gather_nd_alike(w, *indices, leads);
   }
   const size_t depth = static_cast<size_t>(indices->dims.back().value);

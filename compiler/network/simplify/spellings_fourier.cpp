@@ -6,13 +6,13 @@
 // c and d are 1 for real numbers and 2 for complex ones. A fast transform would take n log n operations, not n·m; the
 // lengths that networks transform (tokens, features, pixels of a row) are short.
 //
-// STFT, the transforms of a signal's overlapping frames: a convolution. Its kernels are the columns of such a matrix
+// STFT transforms overlapping frames of a signal. It is a convolution. Its kernels are the columns of such a matrix,
 // for the length f of a frame, times the window:
 //
 //   x [N, l, c] ─Reshape, Transpose─▶ [N, c, 1, l] ─Conv [m·2, c, 1, f]─▶ [N, m·2, 1, frames]
 //       ─Transpose─▶ [N, frames, m·2, 1] ─Reshape─▶ [N, frames, m, 2]
 //
-// The product with a window that is trained, or computed from something trained, is a Mul.
+// If the window is a parameter, or computed, the kernels are multiplied by it at run time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ double share_of(const Transform& of, int64_t i) {
   return 2 * i < of.length ? 2 * one : 0;
 }
 
-// What a part of input i adds to a part of an output; their real parts are parts 0.
+// The factor of one part of input i in one part of an output. Part 0 is real, part 1 imaginary.
 float weight_of(const Transform& of, int64_t i, int64_t part, int64_t output, int64_t output_part) {
   const double turn = static_cast<double>(i * output % of.length) / static_cast<double>(of.length);
   const double angle = 2 * std::numbers::pi * (of.inverse ? turn : -turn), share = share_of(of, i);
