@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
-#include "compiler/network/simplify/batch.h"
+#include "compiler/network/simplify/reshape_target.h"
 #include "tests/import/model_builder.h"
 
 using namespace plimsoll;
@@ -16,14 +16,16 @@ using Entries = std::vector<int64_t>;
 
 Entries target(const Dims& x, const std::vector<Dim>& wanted, std::optional<int64_t> exported = {},
                bool zero_copies = true) {
-  const ReshapeTarget result = reshape_target(x, wanted, zero_copies, exported);
+  MergedRows rows;
+  const ReshapeTarget result = reshape_target(x, wanted, zero_copies, exported, rows);
   INFO(result.error);
   CHECK(result.error.empty());
   return result.entries;
 }
 
 std::string refusal(const Dims& x, const std::vector<Dim>& wanted, std::optional<int64_t> exported = {}) {
-  return reshape_target(x, wanted, true, exported).error;
+  MergedRows rows;
+  return reshape_target(x, wanted, true, exported, rows).error;
 }
 
 // The graph's constant `name`, evaluated as the target of Reshape of x[N,3,8,8].

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "compiler/import/plain_model.h"
-#include "compiler/network/simplify/batch.h"
 #include "compiler/ir/known_value.h"
+#include "compiler/network/simplify/reshape_target.h"
 #include "tests/import/model_builder.h"
 
 using namespace plimsoll;
@@ -16,6 +16,14 @@ using Catch::Matchers::StartsWith;
 namespace {
 
 using Make = std::function<void(ModelBuilder&)>;
+using Entries = std::vector<int64_t>;
+
+// What a Reshape of `x` to numbers means in a model exported for `batch` samples, after others that merged `rows`.
+struct Reshaped { Entries entries; bool ambiguous; MergedRows rows; };
+Reshaped reshaped(const Dims& x, const std::vector<Dim>& target, int64_t batch, MergedRows rows = {}) {
+  const ReshapeTarget result = reshape_target(x, target, true, batch, rows);
+  return {result.entries, result.error.find("ambiguous") != std::string::npos, rows};
+}
 
 // A model with input x of the given dimensions and output y: its operators and the dimensions of y, or the error.
 std::string said(const std::vector<std::string>& x, const Make& make, std::vector<std::string>* notes = nullptr) {
@@ -180,44 +188,72 @@ TEST_CASE("numbers that count through the samples of the example count through a
 }
 
 TEST_CASE("dimensions that are merged in front, with the samples among them") {
-  using Entries = std::vector<int64_t>;
   constexpr Dim N = kBatch;
-  CHECK(reshape_target({N, {4}, {4}, {7}, {8}}, {{32}, {7}, {8}}, true, 2).entries == Entries{-1, 7, 8});
-  CHECK(reshape_target({N, {4}, {4}, {7}, {8}}, {{16}, {7}, {8}}, true, 1).entries == Entries{-1, 7, 8});
-  CHECK(reshape_target({N, {64}, {32}, {32}}, {{2048}, {2}, {16}, {2}}, true, 2).entries == Entries{-1, 2, 16, 2});
-  CHECK(reshape_target({{196, true}, {16}, {24}}, {{2}, {196}, {-1}}, true, 2).entries == Entries{-1, 196, 384});
+  CHECK(reshaped({N, {4}, {4}, {7}, {8}}, {{32}, {7}, {8}}, 2).entries == Entries{-1, 7, 8});
+  CHECK(reshaped({N, {4}, {4}, {7}, {8}}, {{16}, {7}, {8}}, 1).entries == Entries{-1, 7, 8});
+  CHECK(reshaped({N, {64}, {32}, {32}}, {{2048}, {2}, {16}, {2}}, 2).entries == Entries{-1, 2, 16, 2});
+  CHECK(reshaped({{196, true}, {16}, {24}}, {{2}, {196}, {-1}}, 2).entries == Entries{-1, 196, 384});
   // Behind the steps of a sequence: the heads of each sample, and back.
-  CHECK(reshape_target({{24}, N, {32}}, {{24}, {8}, {8}}, true, 2).entries == Entries{24, -1, 8});
-  CHECK(reshape_target({{24}, {4, true}, {8}}, {{24}, {2}, {32}}, true, 2).entries == Entries{24, -1, 32});
-  CHECK(reshape_target({{24}, {4, true}, {8}}, {{24}, {2}, {-1}}, true, 2).entries == Entries{24, -1, 32});
-  CHECK_FALSE(reshape_target({{24}, N, {32}}, {{8}, {24}, {8}}, true, 2).error.empty());
-  CHECK_FALSE(reshape_target({{24}, N, {32}}, {{24}, {1}, {64}}, true, 2).error.empty());
+  CHECK(reshaped({{24}, N, {32}}, {{24}, {8}, {8}}, 2).entries == Entries{24, -1, 8});
+  CHECK(reshaped({{24}, {4, true}, {8}}, {{24}, {2}, {32}}, 2).entries == Entries{24, -1, 32});
+  CHECK(reshaped({{24}, {4, true}, {8}}, {{24}, {2}, {-1}}, 2).entries == Entries{24, -1, 32});
+  CHECK(reshaped({{24}, N, {32}}, {{8}, {24}, {8}}, 2).ambiguous);
+  CHECK(reshaped({{24}, N, {32}}, {{24}, {1}, {64}}, 2).ambiguous);
 }
 
 TEST_CASE("samples that are not first are merged with the dimensions in front, and split from them again") {
-  using Entries = std::vector<int64_t>;
   constexpr Dim N = kBatch, rows = {24, true};
-  const auto merged = reshape_target({{24}, N, {4}, {8}}, {{48}, {32}}, true, 2);
+  const auto merged = reshaped({{24}, N, {4}, {8}}, {{48}, {32}}, 2);
   CHECK(merged.entries == Entries{-1, 32});
-  CHECK(merged.merged_steps == 24);
-  CHECK(reshape_target({{3}, {8}, N, {6}}, {{3}, {16}, {6}}, true, 2).entries == Entries{3, -1, 6});
-  CHECK(reshape_target({{24}, N, {4}, {8}}, {{48}, {-1}}, true, 2).entries == Entries{-1, 32});
-  const auto heads = reshape_target({{24}, {4, true}, {8}}, {{48}, {32}}, true, 2);  // [T,4N,8]: 4 heads of each sample
+  CHECK(merged.rows.of_steps == Entries{24});
+  CHECK(reshaped({{3}, {8}, N, {6}}, {{3}, {16}, {6}}, 2).entries == Entries{3, -1, 6});
+  CHECK(reshaped({{24}, N, {4}, {8}}, {{48}, {-1}}, 2).entries == Entries{-1, 32});
+  const auto heads = reshaped({{24}, {4, true}, {8}}, {{48}, {32}}, 2);  // [T,4N,8]: 4 heads of each sample
   CHECK(heads.entries == Entries{-1, 32});
-  CHECK(heads.merged_steps == 24);
-  CHECK_FALSE(reshape_target({{24}, {4, true}, {8}}, {{96}, {16}}, true, 2).error.empty());
-  CHECK(reshape_target({N, {24}, {32}}, {{48}, {32}}, true, 2).merged_steps == 0);
+  CHECK(heads.rows.of_steps == Entries{24});
+  CHECK(reshaped({{24}, {4, true}, {8}}, {{96}, {16}}, 2).ambiguous);
+  CHECK(reshaped({N, {24}, {32}}, {{48}, {32}}, 2).rows.of_steps.empty());
   // Only after such a merge are rows in front those of each step.
-  CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2, {24}).entries == Entries{24, -1, 32});
-  CHECK(reshape_target({rows, {32}}, {{24}, {8}, {8}}, true, 2, {24}).entries == Entries{24, -1, 8});
-  CHECK(reshape_target({rows, {32}}, {{4}, {6}, {2}, {32}}, true, 2, {24}).entries == Entries{4, 6, -1, 32});
-  CHECK(reshape_target({rows, {32}}, {{48}, {4}, {8}}, true, 2, {24}).entries == Entries{-1, 4, 8});
-  CHECK(reshape_target({rows, {32}}, {{2}, {24}, {32}}, true, 2, {24}).entries == Entries{-1, 24, 32});
-  CHECK(reshape_target({rows, {32}}, {{24}, {2}, {32}}, true, 2).entries == Entries{-1, 2, 32});
+  CHECK(reshaped({rows, {32}}, {{24}, {2}, {32}}, 2, {.of_steps = {24}}).entries == Entries{24, -1, 32});
+  CHECK(reshaped({rows, {32}}, {{24}, {8}, {8}}, 2, {.of_steps = {24}}).entries == Entries{24, -1, 8});
+  CHECK(reshaped({rows, {32}}, {{4}, {6}, {2}, {32}}, 2, {.of_steps = {24}}).entries == Entries{4, 6, -1, 32});
+  CHECK(reshaped({rows, {32}}, {{48}, {4}, {8}}, 2, {.of_steps = {24}}).entries == Entries{-1, 4, 8});
+  CHECK(reshaped({rows, {32}}, {{2}, {24}, {32}}, 2, {.of_steps = {24}}).entries == Entries{-1, 24, 32});
+  CHECK(reshaped({rows, {32}}, {{24}, {2}, {32}}, 2).entries == Entries{-1, 2, 32});
   // As many steps as samples in the example: either may be in front.
-  CHECK_FALSE(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2, {2}).error.empty());
-  CHECK(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2, {24}).entries == Entries{-1, 2, 8});
-  CHECK(reshape_target({{2, true}, {8}}, {{2}, {2}, {8}}, true, 2).entries == Entries{-1, 2, 8});
+  CHECK(reshaped({{2, true}, {8}}, {{2}, {2}, {8}}, 2, {.of_steps = {2}}).ambiguous);
+  CHECK(reshaped({{2, true}, {8}}, {{2}, {2}, {8}}, 2, {.of_steps = {24}}).entries == Entries{-1, 2, 8});
+  CHECK(reshaped({{2, true}, {8}}, {{2}, {2}, {8}}, 2).entries == Entries{-1, 2, 8});
+}
+
+TEST_CASE("samples that are not first, of an example of one") {
+  constexpr Dim N = kBatch, rows = {7, true};
+  // nn.MultiheadAttention in order: heads, channels again, and rows split into the steps of each sample.
+  const auto heads = reshaped({{7}, N, {32}}, {{7}, {4}, {8}}, 1);
+  CHECK(heads.entries == Entries{7, -1, 8});
+  CHECK(heads.rows.steps == Entries{7});
+  const auto merged = reshaped({{7}, N, {4}, {8}}, {{7}, {32}}, 1, {.steps = {7}});
+  CHECK(merged.entries == Entries{-1, 32});
+  CHECK(merged.rows.of_steps == Entries{7});
+  CHECK(reshaped({{7}, {4, true}, {8}}, {{7}, {32}}, 1, {.steps = {7}}).entries == Entries{-1, 32});
+  CHECK(reshaped({{7}, {4, true}, {8}}, {{7}, {1}, {32}}, 1).entries == Entries{7, -1, 32});
+  CHECK(reshaped(Dims{rows, {32}}, {{7}, {1}, {32}}, 1, {.of_steps = {7}}).entries == Entries{7, -1, 32});
+  CHECK(reshaped(Dims{rows, {32}}, {{7}, {1}, {4}, {8}}, 1, {.of_steps = {7}}).entries == Entries{7, -1, 4, 8});
+  CHECK(reshaped(Dims{rows, {32}}, {{7}, {4}, {8}}, 1, {.of_steps = {7}}).entries == Entries{-1, 4, 8});
+  CHECK(reshaped({{2}, {3}, N, {8}}, {{2}, {3}, {2}, {4}}, 1).entries == Entries{2, 3, -1, 4});
+  CHECK(reshaped({{7}, N, {4}, {8}}, {{-1}, {32}}, 1).rows.of_steps == Entries{7});
+  // Two orders are possible: channels of samples, or samples of channels; rows of samples, or of steps.
+  CHECK(reshaped({{7}, N, {4}, {8}}, {{7}, {32}}, 1).entries == Entries{7, -1});
+  CHECK(reshaped({{2}, {3}, N, {8}}, {{6}, {2}, {4}}, 1).ambiguous);
+  CHECK(reshaped({{6}, N, {32}}, {{3}, {64}}, 1, {.steps = {6}}).ambiguous);
+  CHECK(reshaped({{7}, N, {32}}, {{1}, {7}, {32}}, 1, {.steps = {6}}).ambiguous);
+  CHECK(reshaped(Dims{rows, {32}}, {{1}, {7}, {32}}, 1, {.of_steps = {7}}).ambiguous);
+  CHECK(reshaped(Dims{rows, {32}}, {{7}, {1}, {32}}, 1, {.of_steps = {7}, .of_samples = {7}}).ambiguous);
+  CHECK(reshaped({N, {7}, {32}}, {{7}, {32}}, 1).rows.of_samples == Entries{7});
+  CHECK(reshaped({N, {7}, {32}}, {{-1}, {32}}, 1).rows.of_samples == Entries{7});
+  // Rows that were not merged from steps are those of one sample after the other.
+  CHECK(reshaped(Dims{rows, {32}}, {{7}, {1}, {32}}, 1).entries == Entries{-1, 1, 32});
+  CHECK(reshaped(Dims{rows, {32}}, {{1}, {7}, {32}}, 1).entries == Entries{-1, 7, 32});
 }
 
 TEST_CASE("a state that an Einsum reads first is followed with the batch of the example") {

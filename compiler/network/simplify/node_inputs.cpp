@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "compiler/network/simplify/batch.h"
 #include "compiler/network/simplify/fold.h"
 #include "compiler/ops/gather.h"
 #include "compiler/ops/op.h"
@@ -72,9 +71,7 @@ Result<ValueId> NodeInputs::add_reshape_target(const ModelNode& source, const Kn
   const ModelAttribute* allowzero = find_attribute(source, "allowzero");
   std::vector<Dim> entries;
   for (size_t i = 0; i < static_cast<size_t>(*known.elements()); ++i) entries.push_back(known.integer(i));
-  ReshapeTarget target =
-      reshape_target(*x, entries, !allowzero || allowzero->integer() == 0, exported_batch_, merged_steps_);
-  if (target.merged_steps > 0) merged_steps_.push_back(target.merged_steps);
+  ReshapeTarget target = reshape_target(*x, entries, !allowzero || allowzero->integer() == 0, exported_batch_, rows_);
   if (!target.error.empty()) return Error{ExitCode::unsupported, std::move(target.error)};
   reshapes_rewritten_ += target.rewritten;
   KnownValue resolved{.element = ElementType::i64, .dims = known.dims};

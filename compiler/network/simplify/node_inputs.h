@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/network/simplify/reshape_target.h"
 #include "compiler/network/simplify/values.h"
 
 namespace plimsoll {
@@ -51,7 +52,7 @@ class NodeInputs {
   int reshapes_rewritten_ = 0, expands_rewritten_ = 0;
   Follow follow_ = Follow::nothing;
   bool may_follow_ = false;
-  std::vector<int64_t> merged_steps_ = {};  // of Reshapes so far (ReshapeTarget)
+  MergedRows rows_ = {};
 };
 
 }  // namespace plimsoll

@@ -1,0 +1,235 @@
+#include "compiler/network/simplify/reshape_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/network/simplify/batch.h"
+#include "compiler/support/bytes.h"
+
+namespace plimsoll {
+namespace {
+
+bool has(const std::vector<int64_t>& rows, int64_t steps) {
+  return std::find(rows.begin(), rows.end(), steps) != rows.end();
+}
+
+// Of a Reshape whose target has the samples of the example in a number: where they are merged with dimensions in front
+// of them. [T,N,8] → [TN,8] with or without equal dimensions in front of T; [T,2N,4] → [TN,8], as heads of an attention
+// become channels again. nullopt: nowhere.
+std::optional<size_t> entry_of_merged(const Dims& x, size_t axis, const std::vector<Dim>& target, int64_t batch) {
+  for (size_t i = 0, equal = 0; i < target.size() && equal < axis; ++i, ++equal) {
+    int64_t steps = 1;
+    for (size_t j = equal; j < axis; ++j) steps *= x[j].value;  // at most the number of elements
+    const int64_t of_sample = target[i].value % batch == 0 ? target[i].value / batch : 0;
+    if (steps > 1 && (of_sample == steps || of_sample == steps * x[axis].value)) return i;
+    if (target[i] != x[equal]) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The inverse of entry_of_merged, for rows in front: [TN,8] → [T,N,8], also with a multiple of N. nullopt: no entry is
+// a multiple of the batch where the rows of one sample end.
+std::optional<size_t> entry_of_split(const Dims& x, const std::vector<Dim>& target, int64_t batch) {
+  if (x.empty() || !x[0].batch || x[0].value == 1) return std::nullopt;
+  int64_t steps = 1;
+  for (size_t i = 0; i < target.size() && target[i].value > 0; ++i) {
+    if (steps == x[0].value && i > 0) return target[i].value % batch == 0 ? std::optional(i) : std::nullopt;
+    if (target[i].value > x[0].value / steps) return std::nullopt;
+    steps *= target[i].value;
+  }
+  return std::nullopt;
+}
+
+// An example of one sample, behind other dimensions: any entry may hold the sample. Either it stays behind the same
+// dimensions and takes parts of those that follow, [T,N,32] → [T,4N,8], as attention splits its heads. Or it is merged
+// with the T steps in front of it, [T,N,4,8] → [TN,32]; this is assumed only of steps that were found by the first.
+// nullopt: neither, or one cannot tell.
+std::optional<size_t> entry_of_one(const Dims& x, size_t axis, const std::vector<Dim>& target, const MergedRows& rows) {
+  int64_t front = 1, behind = 1, all = 1;  // at most the number of elements of x
+  for (size_t i = 0; i < x.size(); ++i) (i < axis ? front : behind) *= x[i].value;
+  for (const Dim dim : target) {
+    const auto product = dim.value > 0 ? checked_mul(all, dim.value) : std::nullopt;
+    if (!product) return std::nullopt;
+    all = *product;
+  }
+  if (all != front * behind || has(rows.of_steps, x[axis].value)) return std::nullopt;
+
+  std::optional<size_t> merged;
+  int64_t before = 1;  // elements of the entries in front of i
+  for (size_t i = 0; i < target.size() && front % before == 0; before *= target[i++].value) {
+    if (behind % (all / before / target[i].value) != 0) continue;
+    if (before == front && i + 1 < target.size())
+      return i == axis && std::equal(x.begin(), x.begin() + static_cast<int64_t>(axis), target.begin())
+                 ? std::optional(i)
+                 : std::nullopt;
+    if (before * target[i].value == front) merged = i;
+  }
+  return merged && has(rows.steps, front) ? merged : std::nullopt;
+}
+
+// A target without the batch as a symbol, of a model that was exported for a fixed batch.
+struct NumberTarget {
+  const Dims& x;
+  const std::vector<Dim>& target;
+  int64_t elements = 0;              // per sample
+  int64_t rest = 0;                  // the product of the entries that are numbers
+  std::optional<size_t> open = {};   // the entry -1
+  int64_t batch = 0;                 // of the example
+  size_t axis = 0;                   // of the batch in x
+
+  bool same_before() const {
+    return axis < target.size() && std::equal(x.begin(), x.begin() + static_cast<int64_t>(axis), target.begin());
+  }
+  bool stays_there() const {
+    return same_before() && !target[axis].batch && target[axis].value == x[axis].value * batch;
+  }
+
+  // The elements in front of the batch in x.
+  int64_t front() const {
+    int64_t steps = 1;
+    for (size_t i = 0; i < axis; ++i) steps *= x[i].value;  // at most the number of elements
+    return steps;
+  }
+
+  // Whether the numbers of elements agree if entry i holds the samples.
+  bool fits(size_t i) const {
+    const auto all = checked_mul(rest / target[i].value, target[i].value / batch);
+    return all && *all > 0 && elements % *all == 0 && (open || *all == elements);
+  }
+
+  // At the position of the batch, merged with or split from the dimensions that follow: [N,4,8] → [4N,8],
+  // [4N,8] → [N,4,8]. With a batch of one, any number is a multiple of it, so the number must be a product of existing
+  // dimensions.
+  bool merged_behind() const {
+    if (!same_before() || target[axis].value <= 0 || target[axis].value % batch != 0) return false;
+    const int64_t merged = target[axis].value / batch;
+    bool parts = merged == 1;
+    int64_t product = 1;
+    for (size_t i = axis; i < x.size(); ++i) {
+      product *= x[i].value;  // at most the number of elements
+      parts = parts || product == merged;
+    }
+    return open ? batch > 1 && parts : batch > 1 || parts;
+  }
+};
+
+// The entry that holds the samples, if there is one.
+struct Found {
+  std::optional<size_t> entry = {};
+  bool ambiguous = false;
+};
+
+// Adds to `rows` what is merged.
+Found entry_of_samples(const NumberTarget& of, MergedRows& rows) {
+  const Dims& x = of.x;
+  const std::vector<Dim>& target = of.target;
+  const size_t axis = of.axis;
+  const bool stays = of.stays_there();
+  // The samples behind other dimensions are merged with those, and split from them again.
+  if (axis > 0 && of.batch > 1)
+    if (const auto merged = entry_of_merged(x, axis, target, of.batch); merged && of.fits(*merged)) {
+      rows.of_steps.push_back(target[*merged].value / of.batch);
+      return {merged};
+    }
+  if (axis > 0 && of.batch == 1 && !stays)
+    if (const auto entry = entry_of_one(x, axis, target, rows)) {
+      (*entry < axis ? rows.of_steps : rows.steps).push_back(of.front());
+      return {entry};
+    }
+  const bool may_be_of_steps = std::any_of(rows.of_steps.begin(), rows.of_steps.end(),
+                                           [&](int64_t steps) { return x[axis].value % steps == 0; });
+  if (may_be_of_steps && of.batch > 1 && !stays)
+    if (const auto split = entry_of_split(x, target, of.batch)) {
+      if (target[0].value == of.batch) return {.ambiguous = true};  // or [4N,8] → [N,4,8]
+      if (of.fits(*split)) return {split};
+    }
+  // Rows of an example of one sample: [TN,8] → [T,N,8]. That they are [N,T,8] would be another order.
+  if (of.batch == 1 && x.size() == 2 && x[0].batch && has(rows.of_steps, x[0].value)) {
+    const bool split = target.size() > 2 && target[0].value == x[0].value && target[1].value == 1 && of.fits(1);
+    if (split ? has(rows.of_samples, x[0].value) : !stays) return {.ambiguous = true};
+    if (split) return {1};
+  }
+  if (stays && of.fits(axis)) return {axis};
+  return {of.merged_behind() && of.fits(axis) ? std::optional(axis) : std::nullopt};
+}
+
+}  // namespace
+
+ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool zero_copies,
+                             std::optional<int64_t> exported_batch, MergedRows& rows) {
+  const auto fail = [&](std::string_view why) {
+    return ReshapeTarget{
+        .error = fmt::format("cannot reshape {} to {}: {}", to_string(x), to_string(Dims(target)), why)};
+  };
+  const auto elements = count_of(x);
+  if (!elements) return fail("the number of elements is not a multiple of the batch");
+
+  // The entries of the target: the batch as a symbol, the open entry, and the product of the rest.
+  std::optional<size_t> symbol, open;
+  int64_t rest = 1;
+  bool stays = false;  // the batch is copied from x
+  ReshapeTarget result;
+  for (size_t i = 0; i < target.size(); ++i) {
+    Dim dim = target[i];
+    const bool copied = dim == Dim{0} && zero_copies;
+    result.entries.push_back(dim.value);
+    if (copied) {
+      if (i >= x.size()) return fail(fmt::format("entry {} copies a dimension that does not exist", i));
+      dim = x[i];
+    }
+    if (dim.batch) {
+      if (symbol || stays) return fail("the batch appears twice");
+      if (copied) stays = true;
+      else symbol = i;
+    } else if (dim.value == -1) {
+      if (open) return fail("two entries are -1");
+      open = i;
+    } else {
+      const auto product = dim.value < 0 ? std::nullopt : checked_mul(rest, dim.value);
+      if (!product) return fail("the target is negative or too large");
+      rest = *product;
+    }
+  }
+
+  if (stays) return result;
+  if (symbol) {
+    const auto product = checked_mul(rest, target[*symbol].value);
+    if (!elements->batch || !product || *product == 0 || elements->value % *product != 0 ||
+        (!open && elements->value != *product))
+      return fail("the numbers of elements differ");
+    if (open) result.entries[*open] = elements->value / *product;
+    result.entries[*symbol] = -1;
+    return result;
+  }
+  if (!elements->batch || !exported_batch || rest == 0) return result;
+
+  const NumberTarget numbers{
+      .x = x,
+      .target = target,
+      .elements = elements->value,
+      .rest = rest,
+      .open = open,
+      .batch = *exported_batch,
+      .axis = static_cast<size_t>(std::find_if(x.begin(), x.end(), [](Dim dim) { return dim.batch; }) - x.begin())};
+  const Found found = entry_of_samples(numbers, rows);
+  if (found.entry) {
+    const Dim dim = target[*found.entry];
+    if (open) result.entries[*open] = elements->value / (rest / dim.value * (dim.value / numbers.batch));
+    result.entries[*found.entry] = -1;
+    result.rewritten = true;
+  } else if (!open || found.ambiguous) {  // an open entry takes the batch; the operator checks divisibility
+    return fail(
+        fmt::format("it was exported for a batch of {}, and it is ambiguous which entry is the batch; export with a "
+                    "dynamic batch: dynamic_shapes=({{0: 'batch'}},), or dynamic_axes={{'input': {{0: 'batch'}}}} with "
+                    "dynamo=False",
+                    numbers.batch));
+  }
+  if (x.size() > 2 && target.size() == 2 && numbers.batch == 1 && numbers.axis == 0)
+    rows.of_samples.push_back(open == std::optional<size_t>(0) ? elements->value / rest : target[0].value);
+  if (numbers.axis > 0 && open == std::optional<size_t>(0) && elements->value / rest == numbers.front())
+    rows.of_steps.push_back(numbers.front());
+  return result;
+}
+
+}  // namespace plimsoll
