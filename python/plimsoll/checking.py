@@ -40,7 +40,8 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     example_inputs  a tensor, or a tuple of them: as many samples as the trainer's batch
     labels          the labels of the loss; None if the model computes its loss (`--loss output`)
     trainer         a directory that `plimsoll compile` wrote for one process and that is built in build/, with
-                    `--optimizer sgd` or `momentum` (the default), without --nesterov, --weight-decay and --clip-norm
+                    `--optimizer sgd` or `momentum` (the default). The step is made without weight decay, momentum and
+                    clipping, so that it is the gradient
     loss            loss(outputs, labels) in PyTorch, where `outputs` is what model() returns. Default: the loss that
                     the trainer was compiled with, without its weights, smoothing and ignored labels, on the output
                     that it was compiled for. Cross entropy is per token if the output has three axes.
@@ -280,6 +281,16 @@ def _fed(plan, proto, tensors):
     return [example[t["name"]] for t in plan["tensors"] if t["kind"] == "input" and t["name"] in example]
 
 
+def _plain_step(plan):
+    """The trainer's flags for a step that is the gradient times the learning rate, whatever it is compiled with."""
+    flags = ["--weight-decay", "0"]
+    if any(".momentum" in tensor["name"] for tensor in plan["tensors"] if tensor["kind"] == "optimizer_state"):
+        flags += ["--momentum", "0"]  # the first step of Nesterov momentum would be longer
+    if any(task["name"] == "gradients.clip" for task in plan["tasks"]):
+        flags += ["--clip-norm", "1e30"]
+    return flags
+
+
 def _one_step(torch, model, arguments, labels, plan, trainer):
     """Runs the trainer for one step from the module's weights: the initializers before and after, and the loss."""
     import onnx
@@ -317,6 +328,7 @@ def _one_step(torch, model, arguments, labels, plan, trainer):
             "--metrics",
             metrics,
             "--quiet",
+            *_plain_step(plan),
         ]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)

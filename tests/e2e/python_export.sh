@@ -265,9 +265,10 @@ build_trainer sizes two_heads.onnx --batch 8 --output size --loss mse
 build_trainer halves two_heads.onnx --batch 8 --output size --loss mse --precision bf16  # of weights
 build_trainer split two_heads.onnx --batch 8 --output size --loss mse --sub-batch 2  # its gradients are accumulated
 build_trainer signs two_heads.onnx --batch 8 --output size --loss bce-logits
+build_trainer clipped two_heads.onnx --batch 8 --output size --loss mse --clip-norm 0.01 --nesterov --weight-decay 0.1
 "$with_torch" -c "import plimsoll, torch; from two_heads import make
 sizes, signs = torch.randn(8, 2), torch.randint(0, 2, (8, 2))
-for trainer, labels in ('sizes', sizes), ('split', sizes), ('signs', signs):
+for trainer, labels in ('sizes', sizes), ('split', sizes), ('signs', signs), ('clipped', sizes):
     rows = plimsoll.check(*make(), labels, trainer)
     assert all(row.is_good(1e-4) for row in rows)
     assert {row.name: row.kind for row in rows}['scores.weight'] == 'unmoved'" \
