@@ -251,6 +251,14 @@ TEST_CASE("samples that are not first, of an example of one") {
   CHECK(reshaped(Dims{rows, {32}}, {{7}, {1}, {32}}, 1, {.of_steps = {7}, .of_samples = {7}}).ambiguous);
   CHECK(reshaped({N, {7}, {32}}, {{7}, {32}}, 1).rows.of_samples == Entries{7});
   CHECK(reshaped({N, {7}, {32}}, {{-1}, {32}}, 1).rows.of_samples == Entries{7});
+  // Samples in front remain in front, also where another entry is -1.
+  CHECK(reshaped({N, {64}, {32}, {32}}, {{1024}, {2}, {16}, {2}}, 1).entries == Entries{-1, 2, 16, 2});
+  CHECK(reshaped({N, {4}, {12}, {8}}, {{4}, {-1}, {8}}, 1).entries == Entries{-1, 12, 8});
+  CHECK(reshaped(Dims{{196, true}, {16}, {24}}, {{1}, {196}, {-1}}, 1).entries == Entries{-1, 196, 384});
+  CHECK(reshaped({N, {12}, {8}}, {{1}, {1}, {-1}, {8}}, 1).entries == Entries{-1, 1, 12, 8});
+  CHECK(reshaped(Dims{{12, true}, {16}}, {{1}, {-1}, {2}, {8}}, 1).entries == Entries{-1, 12, 2, 8});
+  CHECK(reshaped({N, {12}, {8}}, {{-1}, {4}, {8}}, 1).entries == Entries{-1, 4, 8});
+  CHECK(reshaped({N, {64}, {32}, {32}}, {{1024}, {1}, {64}}, 1).ambiguous);
   // Rows that were not merged from steps are those of one sample after the other.
   CHECK(reshaped(Dims{rows, {32}}, {{7}, {1}, {32}}, 1).entries == Entries{-1, 1, 32});
   CHECK(reshaped(Dims{rows, {32}}, {{1}, {7}, {32}}, 1).entries == Entries{-1, 7, 32});

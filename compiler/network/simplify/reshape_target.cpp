@@ -92,6 +92,14 @@ struct NumberTarget {
     return steps;
   }
 
+  // Whether the open entry may hold the samples of an example of one: the elements in front of it are in front of the
+  // samples in x, too, which they are not in [N,4,12,8] → [4,-1,8]. Nor if a first entry of 1 can be the sample.
+  bool open_may_hold() const {
+    int64_t before = 1;
+    for (size_t i = 0; i < *open; ++i) before *= target[i].value;  // a divisor of `rest`
+    return before > 0 && front() % before == 0 && (axis > 0 || target[0] != Dim{1});
+  }
+
   // Whether the numbers of elements agree if entry i holds the samples.
   bool fits(size_t i) const {
     const auto all = checked_mul(rest / target[i].value, target[i].value / batch);
@@ -110,7 +118,9 @@ struct NumberTarget {
       product *= x[i].value;  // at most the number of elements
       parts = parts || product == merged;
     }
-    return open ? batch > 1 && parts : batch > 1 || parts;
+    // Without parts, only if the target has no entry that may be the sample itself.
+    const bool in_front = axis == 0 && !open && std::find(target.begin(), target.end(), Dim{1}) == target.end();
+    return parts ? batch > 1 || !open || !open_may_hold() : !open && (batch > 1 || in_front);
   }
 };
 

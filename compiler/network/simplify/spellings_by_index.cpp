@@ -51,7 +51,7 @@ bool alike_for_example(const Writer& w, const KnownValue& indices) {
 std::optional<Ints> picks_within_sample(const KnownValue& indices, int64_t samples, const Dims& x) {
   const size_t depth = static_cast<size_t>(indices.dims.back().value),
                all = static_cast<size_t>(indices.elements().value_or(0));
-  if (depth < 2 || indices.dims.size() < 2 || indices.dims[0] != Dim{samples} || samples < 2 ||
+  if (depth < 2 || indices.dims.size() < 2 || indices.dims[0] != Dim{samples} || samples < 1 ||
       all % (static_cast<size_t>(samples) * depth) != 0)
     return std::nullopt;
   const size_t of_sample = all / static_cast<size_t>(samples);
