@@ -231,11 +231,11 @@ TEST_CASE("samples that are not first, of an example of one") {
   // nn.MultiheadAttention in order: heads, channels again, and rows split into the steps of each sample.
   const auto heads = reshaped({{7}, N, {32}}, {{7}, {4}, {8}}, 1);
   CHECK(heads.entries == Entries{7, -1, 8});
-  CHECK(heads.rows.steps == Entries{7});
-  const auto merged = reshaped({{7}, N, {4}, {8}}, {{7}, {32}}, 1, {.steps = {7}});
+  CHECK(heads.rows.splits_heads);
+  const auto merged = reshaped({{7}, N, {4}, {8}}, {{7}, {32}}, 1, {.splits_heads = true});
   CHECK(merged.entries == Entries{-1, 32});
   CHECK(merged.rows.of_steps == Entries{7});
-  CHECK(reshaped({{7}, {4, true}, {8}}, {{7}, {32}}, 1, {.steps = {7}}).entries == Entries{-1, 32});
+  CHECK(reshaped({{7}, {4, true}, {8}}, {{7}, {32}}, 1, {.splits_heads = true}).entries == Entries{-1, 32});
   CHECK(reshaped({{7}, {4, true}, {8}}, {{7}, {1}, {32}}, 1).entries == Entries{7, -1, 32});
   CHECK(reshaped(Dims{rows, {32}}, {{7}, {1}, {32}}, 1, {.of_steps = {7}}).entries == Entries{7, -1, 32});
   CHECK(reshaped(Dims{rows, {32}}, {{7}, {1}, {4}, {8}}, 1, {.of_steps = {7}}).entries == Entries{7, -1, 4, 8});
@@ -245,8 +245,8 @@ TEST_CASE("samples that are not first, of an example of one") {
   // Two orders are possible: channels of samples, or samples of channels; rows of samples, or of steps.
   CHECK(reshaped({{7}, N, {4}, {8}}, {{7}, {32}}, 1).entries == Entries{7, -1});
   CHECK(reshaped({{2}, {3}, N, {8}}, {{6}, {2}, {4}}, 1).ambiguous);
-  CHECK(reshaped({{6}, N, {32}}, {{3}, {64}}, 1, {.steps = {6}}).ambiguous);
-  CHECK(reshaped({{7}, N, {32}}, {{1}, {7}, {32}}, 1, {.steps = {6}}).ambiguous);
+  CHECK(reshaped({{6}, N, {32}}, {{3}, {64}}, 1, {.splits_heads = true}).ambiguous);
+  CHECK(reshaped({{7}, N, {32}}, {{1}, {7}, {32}}, 1).ambiguous);
   CHECK(reshaped(Dims{rows, {32}}, {{1}, {7}, {32}}, 1, {.of_steps = {7}}).ambiguous);
   CHECK(reshaped(Dims{rows, {32}}, {{7}, {1}, {32}}, 1, {.of_steps = {7}, .of_samples = {7}}).ambiguous);
   CHECK(reshaped({N, {7}, {32}}, {{7}, {32}}, 1).rows.of_samples == Entries{7});

@@ -43,7 +43,7 @@ std::optional<size_t> entry_of_split(const Dims& x, const std::vector<Dim>& targ
 
 // An example of one sample, behind other dimensions: any entry may hold the sample. Either it stays behind the same
 // dimensions and takes parts of those that follow, [T,N,32] → [T,4N,8], as attention splits its heads. Or it is merged
-// with the T steps in front of it, [T,N,4,8] → [TN,32]; this is assumed only of steps that were found by the first.
+// with the T steps in front of it, [T,N,4,8] → [TN,32]; this is assumed only of a model that splits heads.
 // nullopt: neither, or one cannot tell.
 std::optional<size_t> entry_of_one(const Dims& x, size_t axis, const std::vector<Dim>& target, const MergedRows& rows) {
   int64_t front = 1, behind = 1, all = 1;  // at most the number of elements of x
@@ -65,7 +65,7 @@ std::optional<size_t> entry_of_one(const Dims& x, size_t axis, const std::vector
                  : std::nullopt;
     if (before * target[i].value == front) merged = i;
   }
-  return merged && has(rows.steps, front) ? merged : std::nullopt;
+  return rows.splits_heads ? merged : std::nullopt;
 }
 
 // A target without the batch as a symbol, of a model that was exported for a fixed batch.
@@ -144,7 +144,8 @@ Found entry_of_samples(const NumberTarget& of, MergedRows& rows) {
     }
   if (axis > 0 && of.batch == 1 && !stays)
     if (const auto entry = entry_of_one(x, axis, target, rows)) {
-      (*entry < axis ? rows.of_steps : rows.steps).push_back(of.front());
+      if (*entry == axis) rows.splits_heads = true;
+      else rows.of_steps.push_back(target[*entry].value);
       return {entry};
     }
   const bool may_be_of_steps = std::any_of(rows.of_steps.begin(), rows.of_steps.end(),

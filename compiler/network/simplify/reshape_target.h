@@ -14,9 +14,11 @@ namespace plimsoll {
 //
 //   [T,N,8] → [TN,8]     of_steps has T: the rows of the first step come first
 //   [N,T,8] → [TN,8]     of_samples has T, if the example has one sample
-//   [T,N,8] → [T,2N,4]   steps has T, if the example has one sample: here T certainly are steps
+//
+// In a model with nn.MultiheadAttention, what is in front of the samples are steps: it splits [T,N,8] → [T,2N,4].
 struct MergedRows {
-  std::vector<int64_t> of_steps = {}, of_samples = {}, steps = {};
+  std::vector<int64_t> of_steps = {}, of_samples = {};
+  bool splits_heads = false;  // noticed if the example has one sample
 };
 
 // The target of a Reshape of `x` in the operator's terms: numbers, 0 for "as in x", -1 for "the remaining elements". A

@@ -216,7 +216,7 @@ bool NetworkBuilder::leave_to_readers(const ModelNode& source) {
   }
   auto indices = sample_indices(model_, uses_, table_, source, exported_batch_);
   if (!indices) return false;
-  if (indices->length > 0)
+  if (source.op == "Add")
     table_.alias(source.outputs[0], table_.find(indices->parts[0]));  // whose shape may be read
   else
     table_.define(source.outputs[0]);

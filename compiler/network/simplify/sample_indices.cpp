@@ -8,13 +8,21 @@
 namespace plimsoll {
 namespace {
 
+// The number of the only sample of an example.
+bool is_number_of_one(const KnownValue& known) {
+  return !known.real() && !known.dims.empty() && known.dims[0] == Dim{1} && !known.ints.empty() &&
+         known.steps.empty() && known.probes.empty() &&
+         std::all_of(known.ints.begin(), known.ints.end(), [](Dim item) { return item == Dim{0}; });
+}
+
+// The step from sample to sample; 0 if there is one sample.
 bool is_known_number_of_samples(ValueTable& table, const std::string& name, std::optional<int64_t> exported_batch,
                                 int64_t& step) {
   if (name.empty()) return false;
   const KnownValue* known = table.known(table.find(name));
   const auto found = known ? step_of_samples(*known, exported_batch) : std::nullopt;
   step = found.value_or(0);
-  return found.has_value();
+  return found.has_value() || (known && exported_batch == std::optional<int64_t>(1) && is_number_of_one(*known));
 }
 
 // Whether every reader of the value is one of `ops` (by input 1), or reads only its shape.
@@ -32,6 +40,17 @@ bool is_read_by(const Model& model, const GraphUses& uses, const std::string& na
       if ((node.inputs[i] == name) != (i == 1)) return false;
   }
   return true;
+}
+
+// Whether every reader selects from something with samples in front. Asked of the indices of an example of one sample,
+// whose number 0 may also mean the first row of a table.
+bool select_from_samples(const Model& model, const GraphUses& uses, ValueTable& table, const std::string& name) {
+  const auto& readers = uses.readers.at(name);
+  return std::all_of(readers.begin(), readers.end(), [&](int reader) {
+    const ModelNode& node = model.nodes[static_cast<size_t>(reader)];
+    const Dims* x = node.op == "Shape" || node.inputs[0].empty() ? nullptr : table.dims(table.find(node.inputs[0]));
+    return node.op == "Shape" || (x && !x->empty() && (*x)[0].batch);
+  });
 }
 
 // Integers that a task computes for each sample, or that are known and the same for each.
@@ -100,6 +119,7 @@ std::optional<SampleIndices> sample_indices(const Model& model, const GraphUses&
       is_known_number_of_samples(table, node.inputs[1 - i], exported_batch, other_step);
       if (!is_of_samples(table, node.inputs[1 - i], other_step, dims)) continue;
       const Dims& counted = *table.dims(table.find(node.inputs[i]));
+      if (step == 0 && !select_from_samples(model, uses, table, node.outputs[0])) continue;
       if (counted.size() == dims.size() && takes_in(dims, counted, true))
         return SampleIndices{.parts = {node.inputs[1 - i]}, .dims = dims, .length = step};
     }
@@ -107,8 +127,9 @@ std::optional<SampleIndices> sample_indices(const Model& model, const GraphUses&
   }
   if (node.op != "Concat" || node.inputs.size() < 2) return std::nullopt;
   int64_t step = 0;
-  if (!is_known_number_of_samples(table, node.inputs[0], exported_batch, step) || step != 1) return std::nullopt;
+  if (!is_known_number_of_samples(table, node.inputs[0], exported_batch, step) || step > 1) return std::nullopt;
   if (!is_read_by(model, uses, node.outputs[0], {"GatherND", "ScatterND"}, false)) return std::nullopt;
+  if (step == 0 && !select_from_samples(model, uses, table, node.outputs[0])) return std::nullopt;
   Dims first = *table.dims(table.find(node.inputs[0]));
   first[0] = kBatch;
   const ModelAttribute* axis = find_attribute(node, "axis");

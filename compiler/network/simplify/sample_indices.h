@@ -24,7 +24,8 @@ struct IndexRun {
 struct SampleIndices {
   std::vector<std::string> parts = {};  // numbers along the first axes of a sample, each [N, …] or [N, …, 1]
   Dims dims = {};                       // [N, …]
-  // with a single part: the number of rows per sample, if the rows of all samples form one dimension; otherwise 0
+  // with a single part: the number of rows per sample, if the rows of all samples form one dimension; otherwise, and in
+  // an example of one sample, 0
   int64_t length = 0;
   // Not empty: all parts are known; part i counts along dimension 1 + i and is the same along the others.
   std::vector<IndexRun> box = {};

@@ -86,11 +86,12 @@ Nodes gather_rows(Writer& w, const WithinView& view, const SampleIndices& indice
 
 Result<Nodes> gather_of_samples(Writer& w, const SampleIndices& indices) {
   const Dims& x = w.x();
-  if (w.integer("axis", 0) != 0 || x.empty() || x[0] != Dim{indices.length, true})
+  const bool of_one = indices.length == 0 && !x.empty() && x[0].batch;  // the example has one sample
+  if (w.integer("axis", 0) != 0 || x.empty() || (!of_one && x[0] != Dim{indices.length, true}))
     return w.unsupported(
         fmt::format("its indices step by {} from sample to sample, but it reads {}", indices.length, to_string(x)));
   const Dims rest(x.begin() + 1, x.end());
-  const WithinView view{.length = indices.length,
+  const WithinView view{.length = x[0].value,
                         .width = product_of_dims(rest, 0, rest.size()),
                         .count = product_of_dims(indices.dims, 1, indices.dims.size())};
   return gather_rows(w, view, indices, rest);
