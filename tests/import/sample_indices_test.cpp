@@ -69,7 +69,7 @@ void of_reduction(onnx::NodeProto& node, const std::string& value) {
 }  // namespace
 
 TEST_CASE("a computed number of each sample picks within it") {
-  for (const char* samples : {"N", "4"}) {  // also with the batch of the exporter's example as a number
+  for (const char* samples : {"N", "4", "1"}) {  // also with the batch of the exporter's example as a number
     INFO(samples);
     Indexed dynamo(samples);
     dynamo.pair("i");

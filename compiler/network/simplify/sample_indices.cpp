@@ -10,8 +10,8 @@ namespace {
 
 // The number of the only sample of an example.
 bool is_number_of_one(const KnownValue& known) {
-  return !known.real() && !known.dims.empty() && known.dims[0] == Dim{1} && !known.ints.empty() &&
-         known.steps.empty() && known.probes.empty() &&
+  return !known.real() && !known.dims.empty() && (known.dims[0] == Dim{1} || known.dims[0] == kBatch) &&
+         !known.ints.empty() && known.steps.empty() && known.probes.empty() &&
          std::all_of(known.ints.begin(), known.ints.end(), [](Dim item) { return item == Dim{0}; });
 }
 
@@ -86,6 +86,17 @@ std::optional<IndexRun> run_along(const KnownValue* known, size_t axis) {
   return first >= 0 ? std::optional(IndexRun{first, size}) : std::nullopt;
 }
 
+// Known numbers of the only sample of an example, as those of every sample.
+std::optional<KnownValue> as_of_samples(ValueTable& table, const std::string& name) {
+  const KnownValue* known = name.empty() ? nullptr : table.known(table.find(name));
+  if (!known || known->dims.empty() || known->dims[0] != Dim{1} || !known->elements() || !known->steps.empty() ||
+      !known->probes.empty())
+    return std::nullopt;
+  KnownValue alike = *known;
+  alike.dims[0] = kBatch;
+  return alike;
+}
+
 }  // namespace
 
 std::optional<int64_t> step_of_samples(const KnownValue& known, std::optional<int64_t> exported_batch) {
@@ -137,16 +148,21 @@ std::optional<SampleIndices> sample_indices(const Model& model, const GraphUses&
   if (!axis || (axis->integer() != -1 && axis->integer() != rank - 1) || rank < 2 || first.back() != Dim{1})
     return std::nullopt;
   SampleIndices made{.dims = Dims(first.begin(), first.end() - 1)};
-  bool known = made.dims.size() == node.inputs.size();
+  const bool of_one = step == 0;
+  bool known = made.dims.size() == node.inputs.size(), any_alike = false;
   for (size_t i = 1; i < node.inputs.size(); ++i) {
+    const std::string& name = node.inputs[i];
     Dims dims;
-    is_known_number_of_samples(table, node.inputs[i], exported_batch, step);
-    if (!is_of_samples(table, node.inputs[i], step, dims) || dims != first) return std::nullopt;
-    made.parts.push_back(node.inputs[i]);
-    const auto run = known ? run_along(table.known(table.find(node.inputs[i])), i) : std::nullopt;
+    const auto alike = of_one && known ? as_of_samples(table, name) : std::nullopt;
+    is_known_number_of_samples(table, name, exported_batch, step);
+    if (alike ? alike->dims != first : !is_of_samples(table, name, step, dims) || dims != first) return std::nullopt;
+    made.parts.push_back(name);
+    const auto run = known ? run_along(alike ? &*alike : table.known(table.find(name)), i) : std::nullopt;
+    any_alike |= alike.has_value();
     known = run.has_value();
     if (known) made.box.push_back(*run);
   }
+  if (any_alike && !known) return std::nullopt;  // they are not numbers of each sample
   if (!known) made.box.clear();
   return made;
 }
