@@ -137,12 +137,18 @@ std::vector<ModelNode> repeat_for_samples(ModelNode& node, ValueTable& table, co
 // weights read, zeros that are scattered into, a mask whose order differs by sample.
 void follow_constant(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& made) {
   const std::optional<int64_t> exported_batch = inputs.exported_batch();
-  if (!exported_batch || *exported_batch < 2 || node.inputs.empty() || node.inputs[0].empty()) return;
+  if (!exported_batch || node.inputs.empty() || node.inputs[0].empty()) return;
   const std::string name = node.inputs[0];
   const ValueTable::Index index = table.find(name);
   const KnownValue* known = table[index].initializer || table[index].data.valid() ? nullptr : table.known(index);
   if (!known || !(known->real() || find_onnx_op(node.op)->any_type) || known->depends_on_batch() ||
       known->dims.empty() || known->dims[0] != Dim{*exported_batch})
+    return;
+  // One row may be that of the only sample, if another input has as many dimensions and samples in front.
+  if (*exported_batch == 1 && std::none_of(node.inputs.begin() + 1, node.inputs.end(), [&](const std::string& other) {
+        const Dims* dims = other.empty() ? nullptr : table.dims(table.find(other));
+        return dims && dims->size() == known->dims.size() && (*dims)[0] == kBatch;
+      }))
     return;
   auto first = first_along(*known, 0);
   if (!first) return;
