@@ -264,6 +264,43 @@ TEST_CASE("samples that are not first, of an example of one") {
   CHECK(reshaped(Dims{rows, {32}}, {{1}, {7}, {32}}, 1).entries == Entries{-1, 7, 32});
 }
 
+TEST_CASE("rows that were repeated for one sample are repeated for all") {
+  std::vector<float> halves;
+  for (int i = 0; i < 24; ++i) halves.push_back(0.5f * static_cast<float>(i));
+  const auto met = [&](const std::string& op, const std::vector<std::string>& inputs) {
+    return said({"1", "4", "6"}, [&](ModelBuilder& build) {
+      build.weight("w", {6, 6}).constant("rows", {4, 1, 6});
+      build.node("MatMul", {"x", "w"}, {"h"});
+      build.node("Reshape", {"h", "rows"}, {"heads"});  // [4N,1,6]
+      build.constant_real("numbers", halves).node("Reshape", {"numbers", "rows"}, {"of_rows"});
+      build.constant("places", std::vector<int64_t>(24, 2)).node("Reshape", {"places", "rows"}, {"indices"});
+      build.constant("square", {4, 6, 1}).node("Reshape", {"numbers", "square"}, {"columns"});
+      onnx::NodeProto& node = build.node(op, inputs, {"y"});
+      if (op == "GatherElements") ModelBuilder::integer(node, "axis", 2);
+    });
+  };
+  CHECK(met("Add", {"heads", "of_rows"}) == "MatMul Reshape Reshape Expand Reshape Add [4N,1,6]");
+  CHECK(met("MatMul", {"heads", "columns"}) == "MatMul Reshape Reshape Expand Reshape MatMul [4N,1,1]");
+  CHECK(met("GatherElements", {"heads", "indices"}) ==
+        "MatMul Reshape Reshape Expand Reshape GatherElements [4N,1,6]");
+}
+
+TEST_CASE("one row of indices or of zeros is that of the only sample") {
+  const auto met = [](const std::string& op, const std::vector<std::string>& inputs) {
+    return said({"1", "6"}, [&](ModelBuilder& build) {
+      build.weight("w", {6, 6}).node("MatMul", {"x", "w"}, {"h"});
+      build.constant("row", {1, 6}).constant("places", {1, 0, 2, 2, 3, 1});
+      build.node("Reshape", {"places", "row"}, {"known"});
+      build.constant_real("zeros", std::vector<float>(6, 0)).node("Reshape", {"zeros", "row"}, {"state"});
+      build.constant("count", {6});
+      build.node("TopK", {"h", "count"}, {"sorted", "order"});
+      ModelBuilder::integer(build.node(op, inputs, {"y"}), "axis", 1);
+    });
+  };
+  CHECK_THAT(met("GatherElements", {"h", "known"}), Contains("Expand") && Contains("GatherElements [N,6]"));
+  CHECK_THAT(met("ScatterElements", {"state", "order", "h"}), Contains("Expand") && Contains("ScatterElements [N,6]"));
+}
+
 TEST_CASE("a state that an Einsum reads first is followed with the batch of the example") {
   ModelBuilder build(17);
   build.input("x", {"3", "8"}).weight("w", {8, 8}, 1);

@@ -134,22 +134,23 @@ std::vector<ModelNode> repeat_for_samples(ModelNode& node, ValueTable& table, co
 }
 
 // A constant that the exporter computed for each sample of its example: a positional encoding that operators with
-// weights read, zeros that are scattered into, a mask whose order differs by sample.
-void follow_constant(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& made) {
+// weights read, zeros that are scattered into, indices of elements, a mask whose order differs by sample.
+void follow_constant(ModelNode& node, size_t input, ValueTable& table, NodeInputs& inputs, FittedInputs& made) {
   const std::optional<int64_t> exported_batch = inputs.exported_batch();
-  if (!exported_batch || node.inputs.empty() || node.inputs[0].empty()) return;
-  const std::string name = node.inputs[0];
+  if (!exported_batch || input >= node.inputs.size() || node.inputs[input].empty()) return;
+  const std::string name = node.inputs[input];
   const ValueTable::Index index = table.find(name);
   const KnownValue* known = table[index].initializer || table[index].data.valid() ? nullptr : table.known(index);
   if (!known || !(known->real() || find_onnx_op(node.op)->any_type) || known->depends_on_batch() ||
       known->dims.empty() || known->dims[0] != Dim{*exported_batch})
     return;
   // One row may be that of the only sample, if another input has as many dimensions and samples in front.
-  if (*exported_batch == 1 && std::none_of(node.inputs.begin() + 1, node.inputs.end(), [&](const std::string& other) {
-        const Dims* dims = other.empty() ? nullptr : table.dims(table.find(other));
-        return dims && dims->size() == known->dims.size() && (*dims)[0] == kBatch;
-      }))
-    return;
+  const auto has_samples = [&](const std::string& other) {
+    const Dims* dims = other.empty() || other == name ? nullptr : table.dims(table.find(other));
+    return dims && dims->size() == known->dims.size() && (*dims)[0] == kBatch;
+  };
+  const bool must_meet_samples = *exported_batch == 1 || input > 0;
+  if (must_meet_samples && std::none_of(node.inputs.begin(), node.inputs.end(), has_samples)) return;
   auto first = first_along(*known, 0);
   if (!first) return;
   inputs.meet();
@@ -157,8 +158,42 @@ void follow_constant(ModelNode& node, ValueTable& table, NodeInputs& inputs, Fit
   first->dims[0] = kBatch;
   const std::string alike = name + "/for_each_sample";
   if (made.values.insert(alike).second) add_fitted(table, alike, std::move(*first));
-  node.inputs[0] = alike;
+  node.inputs[input] = alike;
   ++made.followed;
+}
+
+// An example of one sample: rows [k·N, …], such as k heads of each sample, that meet [k, …] in an element-wise
+// operator, in a product or as indices. The latter were repeated for the sample once, so they are repeated for all.
+std::vector<ModelNode> repeat_rows(ModelNode& node, ValueTable& table, NodeInputs& inputs, FittedInputs& made) {
+  std::vector<ModelNode> nodes;
+  if (inputs.exported_batch() != std::optional<int64_t>(1)) return nodes;
+  Dims rows;
+  for (const std::string& name : node.inputs)
+    if (const Dims* dims = name.empty() ? nullptr : table.dims(table.find(name)); dims && dims->size() > 2)
+      if ((*dims)[0].batch && (*dims)[0].value > 1 && rows.empty()) rows = *dims;
+  if (rows.empty() || inputs.are_of_steps(rows[0].value)) return nodes;
+  for (std::string& name : node.inputs) {
+    const Dims* dims = name.empty() ? nullptr : table.dims(table.find(name));
+    if (!dims || dims->size() != rows.size() || (*dims)[0] != Dim{rows[0].value}) continue;
+    inputs.meet();
+    if (!inputs.follow()) return {};
+    Dims each = *dims;
+    each.insert(each.begin(), Dim{1});
+    const Dims one = each;
+    each[0] = kBatch;
+    Dims merged = *dims;
+    merged[0] = rows[0];
+    const std::string of_one = name + "/of_one_sample", of_each = name + "/for_each_sample";
+    const std::string in_rows = name + "/in_rows";
+    if (made.values.insert(in_rows).second) {
+      nodes.push_back(shaped(table, "Reshape", name, one, of_one));
+      nodes.push_back(shaped(table, "Expand", of_one, each, of_each));
+      nodes.push_back(shaped(table, "Reshape", of_each, merged, in_rows));
+    }
+    name = in_rows;
+    ++made.followed;
+  }
+  return nodes;
 }
 
 }  // namespace
@@ -167,9 +202,16 @@ std::vector<ModelNode> fit_inputs(ModelNode& node, ValueTable& table, NodeInputs
   const Op* op = find_onnx_op(node.op);
   switch (op ? op->samples_rule : SamplesRule::apart) {
     case SamplesRule::apart: break;
-    case SamplesRule::broadcast: keep_one_sample(node, table, inputs, fitted); break;
+    case SamplesRule::broadcast:
+      keep_one_sample(node, table, inputs, fitted);
+      return repeat_rows(node, table, inputs, fitted);
     case SamplesRule::beside: return repeat_for_samples(node, table, inputs, fitted);
-    case SamplesRule::first_input: follow_constant(node, table, inputs, fitted); break;
+    case SamplesRule::first_input:
+      follow_constant(node, 0, table, inputs, fitted);
+      if (op->elements == Elements::selected) follow_constant(node, 1, table, inputs, fitted);
+      if (op->axes == AxesRule::changed || op->elements == Elements::selected)
+        return repeat_rows(node, table, inputs, fitted);
+      break;
   }
   return {};
 }

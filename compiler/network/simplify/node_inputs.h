@@ -1,6 +1,7 @@
 // A node's inputs as the network represents them: data, a constant known to the compiler, or nothing.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -30,6 +31,11 @@ class NodeInputs {
   bool may_follow() const { return may_follow_; }
   // Records that something that may be followed was found.
   void meet() { may_follow_ = true; }
+
+  // Whether [rows·N, …] may be the rows of each step instead of each sample.
+  bool are_of_steps(int64_t rows) const {
+    return std::find(rows_.of_steps.begin(), rows_.of_steps.end(), rows) != rows_.of_steps.end();
+  }
 
   // Input i of the node; an invalid id if it is omitted, or equals the operator's default. Errors: unsupported
   // (elements that depend on the batch, of a type without kernels), invalid_model.
