@@ -242,9 +242,13 @@ TEST_CASE("samples that are not first, of an example of one") {
   CHECK(reshaped(Dims{rows, {32}}, {{7}, {4}, {8}}, 1, {.of_steps = {7}}).entries == Entries{-1, 4, 8});
   CHECK(reshaped({{2}, {3}, N, {8}}, {{2}, {3}, {2}, {4}}, 1).entries == Entries{2, 3, -1, 4});
   CHECK(reshaped({{7}, N, {4}, {8}}, {{-1}, {32}}, 1).rows.of_steps == Entries{7});
+  CHECK(reshaped({{12}, {2}, N}, {{24}, {1}}, 1).entries == Entries{24, -1});
+  CHECK(reshaped({{4}, N, {3}}, {{2}, {2}, {1}, {3}}, 1).entries == Entries{2, 2, -1, 3});
+  CHECK(reshaped(Dims{{8}, {4, true}}, {{4}, {2}, {4}}, 1).entries == Entries{4, 2, -1});
   // Two orders are possible: channels of samples, or samples of channels; rows of samples, or of steps.
   CHECK(reshaped({{7}, N, {4}, {8}}, {{7}, {32}}, 1).entries == Entries{7, -1});
   CHECK(reshaped({{2}, {3}, N, {8}}, {{6}, {2}, {4}}, 1).ambiguous);
+  CHECK(reshaped({{1}, N, {32}}, {{1}, {4}, {8}}, 1).entries == Entries{1, -1, 8});
   CHECK(reshaped({{6}, N, {32}}, {{3}, {64}}, 1, {.splits_heads = true}).ambiguous);
   CHECK(reshaped({{7}, N, {32}}, {{1}, {7}, {32}}, 1).ambiguous);
   CHECK(reshaped(Dims{rows, {32}}, {{1}, {7}, {32}}, 1, {.of_steps = {7}}).ambiguous);

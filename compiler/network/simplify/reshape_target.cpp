@@ -41,10 +41,22 @@ std::optional<size_t> entry_of_split(const Dims& x, const std::vector<Dim>& targ
   return std::nullopt;
 }
 
-// An example of one sample, behind other dimensions: any entry may hold the sample. Either it stays behind the same
-// dimensions and takes parts of those that follow, [T,N,32] → [T,4N,8], as attention splits its heads. Or it is merged
-// with the T steps in front of it, [T,N,4,8] → [TN,32]; this is assumed only of a model that splits heads.
-// nullopt: neither, or one cannot tell.
+// An example of one sample, behind other dimensions that are merged or split: where as many elements are in front of an
+// equal entry. [6,4,N] → [24,N], [4,N,3] → [2,2,N,3].
+std::optional<size_t> entry_at_same_place(const Dims& x, size_t axis, const std::vector<Dim>& target) {
+  int64_t front = 1, before = 1;  // at most the number of elements of x
+  for (size_t i = 0; i < axis; ++i) front *= x[i].value;
+  for (size_t i = 0; i < target.size() && target[i].value > 0; before *= target[i++].value) {
+    if (front > 1 && before == front) return target[i].value == x[axis].value ? std::optional(i) : std::nullopt;
+    if (target[i].value > front / before) break;
+  }
+  return std::nullopt;
+}
+
+// The same where no entry is equal: any entry may hold the sample. Either it stays behind the same dimensions and takes
+// parts of those that follow, [T,N,32] → [T,4N,8], as attention splits its heads. Or it is merged with the T steps in
+// front of it, [T,N,4,8] → [TN,32]; this is assumed only of a model that splits heads. nullopt: neither, or one cannot
+// tell.
 std::optional<size_t> entry_of_one(const Dims& x, size_t axis, const std::vector<Dim>& target, const MergedRows& rows) {
   int64_t front = 1, behind = 1, all = 1;  // at most the number of elements of x
   for (size_t i = 0; i < x.size(); ++i) (i < axis ? front : behind) *= x[i].value;
@@ -58,7 +70,8 @@ std::optional<size_t> entry_of_one(const Dims& x, size_t axis, const std::vector
   std::optional<size_t> merged;
   int64_t before = 1;  // elements of the entries in front of i
   for (size_t i = 0; i < target.size() && front % before == 0; before *= target[i++].value) {
-    if (behind % (all / before / target[i].value) != 0) continue;
+    const bool same_one = i < axis && target[i] == Dim{1} && x[i] == Dim{1};
+    if (same_one || behind % (all / before / target[i].value) != 0) continue;
     if (before == front && i + 1 < target.size())
       return i == axis && std::equal(x.begin(), x.begin() + static_cast<int64_t>(axis), target.begin())
                  ? std::optional(i)
@@ -142,6 +155,8 @@ Found entry_of_samples(const NumberTarget& of, MergedRows& rows) {
       rows.of_steps.push_back(target[*merged].value / of.batch);
       return {merged};
     }
+  if (axis > 0 && of.batch == 1 && !stays)
+    if (const auto entry = entry_at_same_place(x, axis, target); entry && of.fits(*entry)) return {entry};
   if (axis > 0 && of.batch == 1 && !stays)
     if (const auto entry = entry_of_one(x, axis, target, rows)) {
       if (*entry == axis) rows.splits_heads = true;
