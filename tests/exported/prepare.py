@@ -28,7 +28,7 @@ def unpacked(name):
 
 
 def step(name, frozen):
-    onnx.save(unpacked(name + ".plimsoll"), name + ".onnx")
+    onnx.save(unpacked(f"{name}.{frozen.get('file', 'plimsoll')}"), name + ".onnx")
     specs = [(key, frozen["inputs"][key]) for key in frozen["names"]]
     if "labels" in frozen:
         specs.append(("labels", frozen["labels"]))
@@ -83,7 +83,8 @@ def main():
     model = models[sys.argv[2]]
     {"step": step, "compare": compare}[sys.argv[1]](sys.argv[2], model["step"])
     if sys.argv[1] == "step":
-        print(*model["flags"])
+        plain = model["step"].get("file", "plimsoll") != "plimsoll"  # does not say what is trained
+        print(*model["flags"], *(["--assume", "trainable"] if plain else []))
 
 
 if __name__ == "__main__":

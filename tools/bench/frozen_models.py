@@ -3,6 +3,8 @@
 
   NAME.dynamo.onnx.gz, NAME.torchscript.onnx.gz   as PyTorch's exporters write the model in training mode, for a dynamic
                                                   batch
+  NAME.one.onnx.gz                                as TorchScript's exporter writes it for an example of one sample,
+                                                  without dropout
   NAME.plimsoll.onnx.gz                           as plimsoll.export writes it, for models whose step is frozen, too
   models.json                                     flags of `plimsoll plan`; for one step in PyTorch the loss, and for
                                                   each gradient its norm and its products with random directions
@@ -48,6 +50,8 @@ FROZEN = """
     written_generalized_mean* written_learned_clipping* written_variational* written_supervised_contrastive
     written_ordinal written_straight_through_quantizer
 """.split()
+# For an example of one sample; * marks those of which a step is frozen, which is one of several samples.
+FROZEN_FOR_ONE = "mobilevit mvitv2 hf_deberta_v2* hf_clip_text* hf_wavlm* other_perceiver*".split()
 BATCH = 4
 
 
@@ -70,16 +74,29 @@ def strip(path):
     return gzip.compress(proto.SerializeToString(deterministic=True), 9, mtime=0)
 
 
+def export_for_one(name, path):
+    import torch
+    model, inputs = coverage.make(name, 1)
+    torch.onnx.export(one_step.without_dropout(model.train()), tuple(inputs.values()), path, dynamo=False,
+                      training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,
+                      input_names=list(inputs), output_names=["output"])
+
+
 def freeze(name, with_step, out, answer):
     """Runs in a separate process."""
     warnings.simplefilter("ignore")
     import torch
     found = {"flags": coverage.KINDS[coverage.KIND_OF[name]].FLAGS.get(name, []), "exports": []}
     with tempfile.TemporaryDirectory() as work:
-        for how in ("dynamo", "torchscript"):
+        whole = name in [other.rstrip("*") for other in FROZEN]
+        one = name in [other.rstrip("*") for other in FROZEN_FOR_ONE]
+        for how in ("dynamo", "torchscript") * whole + ("one",) * one:
             path = os.path.join(work, how + ".onnx")
             try:
-                coverage.export(name, how, 2, path)
+                if how == "one":
+                    export_for_one(name, path)
+                else:
+                    coverage.export(name, how, 2, path)
             except BaseException as error:
                 print(f"{name} {how}: not exported: {str(error)[:100]}", file=sys.stderr)
                 continue
@@ -92,24 +109,33 @@ def freeze(name, with_step, out, answer):
     os._exit(0)
 
 
+def for_step(name, model, inputs, work):
+    """The exporter and the file of a model whose step is frozen."""
+    import plimsoll
+    one = os.path.join(work, "one.onnx")
+    if name + "*" in FROZEN_FOR_ONE:
+        return "torchscript", one
+    path = os.path.join(work, "plimsoll.onnx")
+    for exporter in ("dynamo", "torchscript"):
+        try:
+            plimsoll.export(model, tuple(inputs.values()), path, exporter=exporter, input_names=list(inputs),
+                            output_names=["output"], allow_unused=True)
+            return exporter, path
+        except Exception:
+            if exporter == "torchscript":
+                raise
+
+
 def step(name, work, out):
     """Loss and gradients of one step in double precision, with weights and samples drawn by fill.py."""
     import onnx
-    import plimsoll
     import torch
     model, inputs = coverage.make(name, BATCH)
     model = one_step.without_dropout(model.train())
-    path = os.path.join(work, "plimsoll.onnx")
-    exporter = "dynamo"
-    try:
-        plimsoll.export(model, tuple(inputs.values()), path, exporter=exporter, input_names=list(inputs),
-                        output_names=["output"], allow_unused=True)
-    except Exception:
-        exporter = "torchscript"
-        plimsoll.export(model, tuple(inputs.values()), path, exporter=exporter, input_names=list(inputs),
-                        output_names=["output"], allow_unused=True)
+    exporter, path = for_step(name, model, inputs, work)
+    file = os.path.basename(path)[:-len(".onnx")]
     packed = strip(path)
-    write(os.path.join(out, f"{name}.plimsoll.onnx.gz"), packed)
+    write(os.path.join(out, f"{name}.{file}.onnx.gz"), packed)
     proto = onnx.ModelProto.FromString(gzip.decompress(packed))
     state = model.state_dict(keep_vars=True)
     with torch.no_grad():
@@ -123,7 +149,7 @@ def step(name, work, out):
     with torch.no_grad():  # on a copy, because statistics change
         output = copy.deepcopy(model)(*values)
     labels, loss, flags = one_step.loss_of(name, output)
-    frozen = {"exporter": exporter, "batch": BATCH, "inputs": specs, "names": list(inputs)}
+    frozen = {"file": file, "exporter": exporter, "batch": BATCH, "inputs": specs, "names": list(inputs)}
     if labels is not None:
         labels = labels.float() if labels.is_floating_point() else labels
         frozen["labels"] = fill.spec_of(labels.numpy(), classes=int(output.shape[1 if output.dim() != 3 else 2]))
@@ -162,7 +188,9 @@ def main():
     if os.path.exists(table):
         with open(table) as file:
             models = json.load(file)
-    steps = {name.rstrip("*"): name.endswith("*") for name in FROZEN}
+    steps = {}
+    for name in FROZEN + FROZEN_FOR_ONE:
+        steps[name.rstrip("*")] = steps.get(name.rstrip("*"), False) or name.endswith("*")
     for name in options.models.split(",") if options.models else steps:
         with tempfile.NamedTemporaryFile() as answer:
             process = multiprocessing.get_context("fork").Process(
