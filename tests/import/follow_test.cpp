@@ -263,6 +263,7 @@ TEST_CASE("samples that are not first, of an example of one") {
   CHECK(reshaped(Dims{{12, true}, {16}}, {{1}, {-1}, {2}, {8}}, 1).entries == Entries{-1, 12, 2, 8});
   CHECK(reshaped({N, {12}, {8}}, {{-1}, {4}, {8}}, 1).entries == Entries{-1, 4, 8});
   CHECK(reshaped({N, {64}, {32}, {32}}, {{1024}, {1}, {64}}, 1).ambiguous);
+  CHECK(reshaped(Dims{{64, true}, {5}}, {{16}, {4}, {1}, {5}}, 1).entries == Entries{-1, 4, 1, 5});
   // Rows that were not merged from steps are those of one sample after the other.
   CHECK(reshaped(Dims{rows, {32}}, {{7}, {1}, {32}}, 1).entries == Entries{-1, 1, 32});
   CHECK(reshaped(Dims{rows, {32}}, {{1}, {7}, {32}}, 1).entries == Entries{-1, 7, 32});

@@ -119,6 +119,14 @@ struct NumberTarget {
     return all && *all > 0 && elements % *all == 0 && (open || *all == elements);
   }
 
+  // The first entries split the rows in front: [64N,5] → [16N,4,1,5].
+  bool splits_rows() const {
+    int64_t rows = 1;
+    for (size_t i = 0; i < target.size() && target[i].value > 0 && target[i].value <= x[0].value / rows; ++i)
+      rows *= target[i].value;
+    return x[0].value > 1 && rows == x[0].value;
+  }
+
   // At the position of the batch, merged with or split from the dimensions that follow: [N,4,8] → [4N,8],
   // [4N,8] → [N,4,8]. With a batch of one, any number is a multiple of it, so the number must be a product of existing
   // dimensions.
@@ -131,8 +139,9 @@ struct NumberTarget {
       product *= x[i].value;  // at most the number of elements
       parts = parts || product == merged;
     }
-    // Without parts, only if the target has no entry that may be the sample itself.
-    const bool in_front = axis == 0 && !open && std::find(target.begin(), target.end(), Dim{1}) == target.end();
+    // Without parts, only if the target has no entry that may be the sample itself, or splits the rows of a sample.
+    const bool has_one = std::find(target.begin(), target.end(), Dim{1}) != target.end();
+    const bool in_front = axis == 0 && !open && (splits_rows() || !has_one);
     return parts ? batch > 1 || !open || !open_may_hold() : !open && (batch > 1 || in_front);
   }
 };
