@@ -86,6 +86,16 @@ TEST_CASE("a computed number of each sample picks within it") {
   }
 }
 
+TEST_CASE("the number of the only sample may mean a row of something that is computed later") {
+  Indexed later("1");
+  later.build.node("Unsqueeze", {"n", "last"}, {"column_n"});
+  later.build.node("Unsqueeze", {"i", "last"}, {"column_i"});
+  ModelBuilder::integer(later.build.node("Concat", {"column_n", "column_i"}, {"pairs"}), "axis", -1);
+  later.build.node("Relu", {"h"}, {"later"});
+  later.pick("GatherND", {"later", "pairs"});
+  CHECK_THAT(later.said(), Contains("5: ") && Contains("picks from samples by computed numbers"));
+}
+
 TEST_CASE("numbers of each sample by ONNX's own batch_dims") {
   Indexed given;
   given.build.node("Unsqueeze", {"i", "last"}, {"column"});

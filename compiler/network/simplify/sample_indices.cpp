@@ -42,14 +42,15 @@ bool is_read_by(const Model& model, const GraphUses& uses, const std::string& na
   return true;
 }
 
-// Whether every reader selects from something with samples in front. Asked of the indices of an example of one sample,
-// whose number 0 may also mean the first row of a table.
+// Whether every reader selects from something with samples in front that is already computed. Asked of the indices of
+// an example of one sample, whose number 0 may also mean the first row of a table.
 bool select_from_samples(const Model& model, const GraphUses& uses, ValueTable& table, const std::string& name) {
   const auto& readers = uses.readers.at(name);
   return std::all_of(readers.begin(), readers.end(), [&](int reader) {
     const ModelNode& node = model.nodes[static_cast<size_t>(reader)];
-    const Dims* x = node.op == "Shape" || node.inputs[0].empty() ? nullptr : table.dims(table.find(node.inputs[0]));
-    return node.op == "Shape" || (x && !x->empty() && (*x)[0].batch);
+    if (node.op == "Shape") return true;
+    const Dims* x = table.has(node.inputs[0]) ? table.dims(table.find(node.inputs[0])) : nullptr;
+    return x && !x->empty() && (*x)[0].batch;
   });
 }
 

@@ -39,6 +39,7 @@ class ValueTable {
   Index define(const std::string& name);
   void alias(const std::string& name, Index index) { by_name_[name] = index; }
   Index find(const std::string& name) const { return by_name_.at(name); }
+  bool has(const std::string& name) const { return by_name_.contains(name); }
   Entry& operator[](Index index) { return entries_[index]; }
 
   // Of exponents and bounds without a role: whether one with a name of its own may be a parameter. TorchScript's
