@@ -49,10 +49,21 @@ bool are_channels_of_a_convolution(const Network& network, ValueId scores) {
   }
 }
 
-// The axis that the last node normalizes, if it is a single one.
+// The axis of the transposed value that holds the given axis of the value before it.
+size_t axis_after(const NodeView& transpose, size_t axis) {
+  for (size_t i = 0; i < transpose.output_type(0).rank(); ++i)
+    if (axis_before(transpose, i) == axis) return i;
+  return axis;
+}
+
+// The axis that the last node normalizes, if it is a single one. A Transpose after it moves the axis.
 std::optional<size_t> axis_of_softmax(const Network& network, ValueId scores) {
   const auto maker = maker_of(network, scores);
   if (!maker) return std::nullopt;
+  if (const Node& node = network.nodes[*maker]; node.op == "Transpose") {
+    const auto axis = axis_of_softmax(network, node.inputs[0]);
+    return axis ? std::optional(axis_after(NodeView(network, node), *axis)) : std::nullopt;
+  }
   for (size_t axis = 0; axis < network.values[scores].type.rank(); ++axis)
     if (normalises_axis(network, network.nodes[*maker], axis)) return axis;
   return std::nullopt;
@@ -77,6 +88,11 @@ std::optional<size_t> clear_class_axis(const Network& network, ValueId scores) {
   if (type.dims[0].batch && std::all_of(type.dims.begin() + 2, type.dims.end(), is_one)) return 1;
   if (scores_tokens(network, type)) return type.rank() - 1;
   if (const auto axis = axis_of_softmax(network, scores); axis && !type.dims[*axis].batch) return axis;
+  // Channels last: the convolution has them at axis 1, and a Transpose moves them.
+  if (const auto maker = maker_of(network, scores); maker && network.nodes[*maker].op == "Transpose") {
+    const NodeView turn(network, network.nodes[*maker]);
+    if (are_channels_of_a_convolution(network, turn.node().inputs[0])) return axis_after(turn, 1);
+  }
   if (type.dims[0].batch && (are_channels_of_a_convolution(network, scores) || scores_pixels(network, type.dims)))
     return 1;
   return std::nullopt;
@@ -112,6 +128,12 @@ Error one_class(const Value& output) {
 }
 
 }  // namespace
+
+size_t axis_before(const NodeView& transpose, size_t axis) {
+  std::vector<int64_t> reversed(transpose.output_type(0).rank());
+  for (size_t i = 0; i < reversed.size(); ++i) reversed[i] = static_cast<int64_t>(reversed.size() - 1 - i);
+  return static_cast<size_t>(transpose.integers("perm", reversed)[axis]);
+}
 
 bool normalises_axis(const Network& network, const Node& node, size_t axis) {
   const Op* const op = find_op(node.op);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compiler/ir/network.h"
+#include "compiler/ops/node_view.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
@@ -15,6 +16,9 @@ Result<size_t> class_axis_of(const Network& network, ValueId scores, std::option
 
 // Whether the node normalizes its output along this axis only, as a Softmax or LogSoftmax does.
 bool normalises_axis(const Network& network, const Node& node, size_t axis);
+
+// The axis of a Transpose's input that its output has as `axis`.
+size_t axis_before(const NodeView& transpose, size_t axis);
 
 Dims without_axis(Dims dims, size_t axis);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string_view>
 
 #include "compiler/network/class_axis.h"
 #include "compiler/network/edit.h"
@@ -44,18 +45,43 @@ std::string outputs_in_words(const Network& network) {
   return text + (network.outputs.size() > kShown ? ", …" : "");
 }
 
-// The loss takes scores; an activation that turns them into probabilities would be applied twice.
-ValueId without_activation(const Network& network, ValueId output, LossKind kind, size_t class_axis,
+// Whether the elements of its output are those of its first input, in another shape or order.
+bool moves_elements(const Node& node) {
+  constexpr std::string_view kMoves[] = {"Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
+  return std::find(std::begin(kMoves), std::end(kMoves), node.op) != std::end(kMoves);
+}
+
+// The loss takes scores; an activation that turns them into probabilities would be applied twice. Exporters of models
+// with channels last transpose the activation's result: then the scores are transposed instead.
+ValueId without_activation(Network& network, ValueId output, LossKind kind, size_t class_axis,
                            std::vector<std::string>& notes) {
-  const auto maker = maker_of(network, output);
-  if (!maker) return output;
-  const Node& node = network.nodes[*maker];
-  const bool includes = kind == LossKind::softmax_cross_entropy  ? normalises_axis(network, node, class_axis)
-                        : kind == LossKind::binary_cross_entropy ? node.op == "Sigmoid"
-                                                                 : false;
-  if (!includes) return output;
-  notes.push_back(said_removed(network, node));
-  return node.inputs[0];
+  const bool binary = kind == LossKind::binary_cross_entropy;
+  if (!binary && kind != LossKind::softmax_cross_entropy) return output;
+  std::vector<NodeId> moves;  // from the output back
+  ValueId scores = output;
+  for (bool found = false; !found;) {
+    const auto maker = maker_of(network, scores);
+    if (!maker) return output;
+    const Node& node = network.nodes[*maker];
+    found = binary ? node.op == "Sigmoid" : normalises_axis(network, node, class_axis);
+    if (found) {
+      notes.push_back(said_removed(network, node));
+    } else {
+      if (binary ? !moves_elements(node) : node.op != "Transpose") return output;
+      if (!binary) class_axis = axis_before(NodeView(network, node), class_axis);
+      moves.push_back(*maker);
+    }
+    scores = node.inputs[0];
+  }
+  for (auto move = moves.rbegin(); move != moves.rend(); ++move) {
+    Node node = network.nodes[*move];
+    node.name = unused_name(network, node.name + "/scores");
+    node.inputs[0] = scores;
+    scores = add_value(network, node.name, ValueKind::intermediate, network.values[node.outputs[0]].type);
+    node.outputs = {scores};
+    network.nodes.push_back(std::move(node));
+  }
+  return scores;
 }
 
 // The value with its dimensions permuted.

@@ -426,6 +426,42 @@ TEST_CASE("a trailing softmax is removed") {
   CHECK(b.network.nodes.size() == 3);
 }
 
+TEST_CASE("an activation is also removed if its result is transposed or reshaped to channels last") {
+  const auto ends = [](const std::string& activation, const std::string& move, int64_t channels) {
+    Builder b;
+    const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {3}, {6}, {8}}});
+    const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{channels}, {3}, {1}, {1}}});
+    ValueId y = b.node("Conv", {x, w});
+    if (!activation.empty()) {
+      y = b.node(activation, {y});
+      if (activation == "Softmax") b.network.nodes.back().attributes["axis"] = int64_t{1};
+    }
+    const Dims last = {kBatch, {6}, {8}, {channels}};
+    Node node{.name = "last", .op = move, .opset = 13, .inputs = {y}};
+    if (move == "Transpose") node.attributes["perm"] = std::vector<int64_t>{0, 2, 3, 1};
+    node.outputs = {b.value("last.y", ValueKind::intermediate, {DataType::f32, last})};
+    b.network.outputs = node.outputs;
+    b.network.nodes.push_back(std::move(node));
+    return b;
+  };
+  const auto trained = [](Builder b, LossKind kind) {
+    std::vector<std::string> notes;
+    REQUIRE(attach_loss(b.network, kind, notes).ok());
+    std::string text;
+    for (const Node& node : b.network.nodes) text += node.op + " ";
+    CHECK(b.network.values[b.network.nodes.back().inputs[0]].type.dims[3].value < 6);
+    return text + to_string(b.network.values[b.network.inputs.back()].type.dims);
+  };
+  CHECK(trained(ends("Softmax", "Transpose", 5), LossKind::softmax_cross_entropy) ==
+        "Conv Transpose SoftmaxCrossEntropyLoss [N,6,8]");
+  CHECK(trained(ends("", "Transpose", 5), LossKind::softmax_cross_entropy) ==
+        "Conv Transpose SoftmaxCrossEntropyLoss [N,6,8]");
+  CHECK(trained(ends("Sigmoid", "Transpose", 5), LossKind::binary_cross_entropy) ==
+        "Conv Transpose BinaryCrossEntropyLoss [N,6,8,5]");
+  CHECK(trained(ends("Sigmoid", "Reshape", 1), LossKind::binary_cross_entropy) ==
+        "Conv Reshape BinaryCrossEntropyLoss [N,6,8,1]");
+}
+
 TEST_CASE("a model keeps its own loss") {
   Builder b;
   const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch}});

@@ -21,6 +21,7 @@ const fs::path kOpsRoot = PLIMSOLL_SOURCE_DIR;
 const std::map<std::string, std::string> kMayName = {
     {"import/export", "writes what a trained model computes in evaluation: no dropout, running statistics"},
     {"network/attention", "a pattern: spelled-out attention"},
+    {"network/class_axis", "a Transpose after the scores moves the axis of the classes"},
     {"network/composites", "a table of patterns"},
     {"network/pattern", "matches patterns; Add and Mul take their operands in either order"},
     {"network/fuse", "a pattern: a Relu after another node"},
@@ -34,6 +35,7 @@ const std::map<std::string, std::string> kMayName = {
     {"network/own_loss", "a pattern: the loss as the last node of a model"},
     {"network/simplify/builder", "Constant, and operators without kernels that it takes apart: sequences, Pad"},
     {"network/simplify/findings", "a pattern: convolutions whose batch normalizations were folded"},
+    {"network/simplify/findings_tensorflow", "patterns: a bias after a layer, a batch normalization that is computed"},
     {"network/simplify/fit_inputs", "makes the nodes that repeat an input for each sample"},
     {"network/simplify/lift_weights", "a pattern: weights that are written as Constant nodes"},
     {"network/simplify/listed_sequences", "a pattern: tensors that are listed and taken from the list"},
