@@ -15,9 +15,11 @@ using Attributes = std::map<std::string, NodeAttribute>;
 
 // --- conditions ---
 
-// The first of the trailing axes that a ReduceMean averages over; nullopt if it averages over other axes.
+// The first of the trailing axes that a ReduceMean averages over, or a GlobalAveragePool, as which tf2onnx writes it;
+// nullopt if it averages over other axes.
 std::optional<size_t> trailing_axis(const NodeView& mean) {
   const Dims& x = mean.input_type(0).dims;
+  if (mean.node().op == "GlobalAveragePool") return x.size() > 2 ? std::optional<size_t>(2) : std::nullopt;
   const auto axes = axes_of(mean, 1, x.size());
   if (!axes.ok() || !*axes || (*axes)->empty() || mean.integer("keepdims", 1) == 0) return std::nullopt;
   const std::vector<size_t>& list = **axes;
@@ -154,13 +156,22 @@ Attributes of_gated_product(const Match& match) {
 
 // --- the table ---
 
+// 1 / √a.
+Term inverse_root(const Term& a) {
+  using namespace pattern;
+  const Term root = node("Sqrt", {a});
+  return one_of({node("Reciprocal", {root}), node("Div", {number(1), root}), node("Pow", {a, number(-0.5)})});
+}
+
 // a / √b, in all the forms that exporters write.
 Term divided_by_root(const Term& a, const Term& b) {
   using namespace pattern;
-  const Term root = node("Sqrt", {b});
-  const Term inverse =
-      one_of({node("Reciprocal", {root}), node("Div", {number(1), root}), node("Pow", {b, number(-0.5)})});
-  return one_of({node("Div", {a, root}), node("Mul", {a, inverse})});
+  return one_of({node("Div", {a, node("Sqrt", {b})}), node("Mul", {a, inverse_root(b)})});
+}
+
+Term average(const Term& a, std::string_view name) {
+  using namespace pattern;
+  return one_of({node("ReduceMean", {a}).named(name), node("GlobalAveragePool", {a}).named(name)});
 }
 
 Term squared(const Term& a) {
@@ -181,12 +192,17 @@ std::vector<Pattern> make_patterns() {
   using namespace pattern;
   const Term x = hole("x"), scale = hole("scale"), bias = hole("bias"), a = hole("a"), b = hole("b");
 
-  const Term off = node("Sub", {x, node("ReduceMean", {x}).named("mean")}).named("off");
-  const Term variance = node("ReduceMean", {squared(off)}).named("variance");
-  const Term layer = divided_by_root(off, node("Add", {variance, any_number("epsilon")}));
+  const Term mean = average(x, "mean");
+  const Term off = node("Sub", {x, mean}).named("off");
+  const Term spread = node("Add", {average(squared(off), "variance"), any_number("epsilon")});
+  const Term layer = divided_by_root(off, spread);
+  // Keras: x · f + (bias - mean · f), where f is the scale divided by the root.
+  const Term factor_of_rows = node("Mul", {inverse_root(spread), scale});
+  const auto shifted = [&](const Term& f) { return sole(node("Mul", {node("Neg", {mean}), f})); };
+  const Term rows = sole(node("Mul", {x, factor_of_rows}));
 
-  const Term mean_square = node("ReduceMean", {squared(x)}).named("mean");
-  const Term rms = divided_by_root(x, node("Add", {mean_square, any_number("epsilon")}));
+  const Term spread_of_squares = node("Add", {average(squared(x), "mean"), any_number("epsilon")});
+  const Term rms = divided_by_root(x, spread_of_squares);
 
   const Term grouped = node("LayerNormalization", {node("Reshape", {x})}).named("normal");
   const Term group_back = node("Reshape", {sole(grouped)}).named("back");
@@ -225,6 +241,18 @@ std::vector<Pattern> make_patterns() {
       {.becomes = "LayerNormalization",
        .opset = 17,
        .inputs = {"x", "scale", "bias"},
+       .tree = node("Add", {rows, sole(node("Add", {shifted(factor_of_rows), bias}))}),
+       .where = is_affine,
+       .attributes = of_layer_normalization},
+      {.becomes = "LayerNormalization",
+       .opset = 17,
+       .inputs = {"x", "scale"},
+       .tree = node("Add", {rows, shifted(factor_of_rows)}),
+       .where = is_scaled,
+       .attributes = of_layer_normalization},
+      {.becomes = "LayerNormalization",
+       .opset = 17,
+       .inputs = {"x", "scale", "bias"},
        .tree = node("Add", {sole(node("Mul", {sole(layer), scale})), bias}),
        .where = is_affine,
        .attributes = of_layer_normalization},
@@ -243,7 +271,8 @@ std::vector<Pattern> make_patterns() {
       {.becomes = "RMSNormalization",
        .opset = 23,
        .inputs = {"x", "scale"},
-       .tree = node("Mul", {sole(rms), scale}),
+       .tree = one_of({node("Mul", {sole(rms), scale}),
+                       node("Mul", {x, sole(node("Mul", {inverse_root(spread_of_squares), scale}))})}),
        .where = has_row_scale,
        .attributes = of_layer_normalization},
       {.becomes = "RMSNormalization",

@@ -60,6 +60,42 @@ ValueId normalised(Chain& chain, ValueId x, bool by_pow, std::vector<int64_t> va
 
 }  // namespace
 
+TEST_CASE("Keras's forms of layer and RMS normalization become one node") {
+  // x · f + (bias - mean · f), where f is the scale divided by the root. tf2onnx writes a mean over the last of three
+  // axes as a GlobalAveragePool.
+  const auto fused = [](const std::string& mean_op, bool biased) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens), scale = chain.value(ValueKind::parameter, kRow),
+                  bias = chain.value(ValueKind::parameter, kRow);
+    const auto average = [&](ValueId of) {
+      return mean_op == "ReduceMean" ? chain.node(mean_op, {of}, kOne, {{"axes", kLast}})
+                                     : chain.node(mean_op, {of}, kOne);
+    };
+    const ValueId mean = average(x), off = chain.node("Sub", {x, mean}, kTokens);
+    const ValueId spread =
+        chain.node("Add", {average(chain.node("Mul", {off, off}, kTokens)), chain.number(1e-3)}, kOne);
+    const ValueId inverse = chain.node("Reciprocal", {chain.node("Sqrt", {spread}, kOne)}, kOne);
+    const ValueId factor = chain.node("Mul", {inverse, scale}, kTokens);
+    const ValueId product = chain.node("Mul", {x, factor}, kTokens);
+    ValueId shift = chain.node("Mul", {chain.node("Neg", {mean}, kOne), factor}, kTokens);
+    if (biased) shift = chain.node("Add", {shift, bias}, kTokens);
+    const std::string ops = chain.fused(chain.node("Add", {product, shift}, kTokens));
+    const auto expected = biased ? std::vector{x, scale, bias} : std::vector{x, scale};
+    CHECK(chain.last().inputs == expected);
+    return ops + " " + std::to_string(std::get<int64_t>(chain.last().attributes.at("axis")));
+  };
+  CHECK(fused("ReduceMean", true) == "LayerNormalization 2");
+  CHECK(fused("ReduceMean", false) == "LayerNormalization 2");
+  CHECK(fused("GlobalAveragePool", true) == "LayerNormalization 2");
+
+  Chain chain;
+  const ValueId x = chain.value(ValueKind::input, kTokens), scale = chain.value(ValueKind::parameter, kRow);
+  const ValueId mean = chain.node("GlobalAveragePool", {chain.node("Mul", {x, x}, kTokens)}, kOne);
+  const ValueId root = chain.node("Sqrt", {chain.node("Add", {mean, chain.number(1e-6)}, kOne)}, kOne);
+  const ValueId factor = chain.node("Mul", {chain.node("Reciprocal", {root}, kOne), scale}, kTokens);
+  CHECK(chain.fused(chain.node("Mul", {x, factor}, kTokens)) == "RMSNormalization");
+}
+
 TEST_CASE("a mask of every element is a dropout, one of every sample is not") {
   const auto masked = [](Dims mask_shape, double divisor) {
     Chain chain;

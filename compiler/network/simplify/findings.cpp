@@ -63,6 +63,11 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
         fmt::format("the exporter folded {} into the preceding layers, according to the model's "
                     "metadata. Export it without folding: {}",
                     counted(told, "batch normalization"), kDynamoLine));
+  if (const int64_t folded = model.producer == "tf2onnx" ? count_folded_by_tf2onnx(model) : 0; folded > 0)
+    return found(
+        fmt::format("tf2onnx folded {} of the model into other layers: {} trained as a scale and a shift at most. "
+                    "plimsoll.export of the Keras model (docs/python.md) keeps them",
+                    counted(folded, "batch normalization"), folded == 1 ? "it is" : "they are"));
   int convolutions = 0, with_bias = 0, renamed = 0, frozen = 0;
   for (const Node& node : network.nodes) {
     if (node.op == "BatchNormalization") {

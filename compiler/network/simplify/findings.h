@@ -11,11 +11,17 @@
 namespace plimsoll {
 
 // A convolutional network without batch normalization whose convolutions all have biases is most likely an evaluation
-// export in which the normalizations were folded; it trains badly. Error if they are `required`: invalid_model, also
-// for a network that apparently never had any. torch's dynamo exporter records no training mode, so for its files the
-// presence of normalizations is sufficient.
+// export in which the normalizations were folded; it trains badly. In a file of tf2onnx, names tell what was folded.
+// Error if they are `required`: invalid_model, also for a network that apparently never had any. torch's dynamo
+// exporter records no training mode, so for its files the presence of normalizations is sufficient.
 Status find_folded_normalization(const Model& model, const Network& network, bool required,
                                  std::vector<std::string>& warnings);
+
+// Batch normalizations of a file of tf2onnx that are no longer computed: their statistics are part of other constants.
+int64_t count_folded_by_tf2onnx(const Model& model);
+
+// Warns about layers without bias in a file of tf2onnx, which leaves out an addition of zeros.
+void find_dropped_biases(const Model& model, const Network& network, std::vector<std::string>& warnings);
 
 // Whether the file records the mode of each BatchNormalization and Dropout module, as TorchScript's exporter does.
 bool states_modes(const Model& model);

@@ -55,12 +55,24 @@ bool is_splat(const ModelTensor& tensor) {
                               tensor.data->size() - sizeof(float)) == 0;
 }
 
-// A program that changes model files after their export.
+// The elements that new weights have: the scales and biases of a normalization, or the biases of an LSTM, where that of
+// the forget gate is one.
+bool has_two_values_at_most(const ModelTensor& tensor) {
+  if (!tensor.data || tensor.type != ElementType::f32) return false;
+  std::set<std::string_view> seen;
+  const std::string_view bytes = *tensor.data;
+  for (size_t at = 0; at + sizeof(float) <= bytes.size() && seen.size() <= 2; at += sizeof(float))
+    seen.insert(bytes.substr(at, sizeof(float)));
+  return seen.size() <= 2;
+}
+
+// A program that changes model files after their export, or an exporter that merges equal tensors.
 struct Tool {
   std::string name = {};
   int64_t most = kElementLimit;  // elements of an initializer that it merges
   bool by_node = false;  // nodes do not say their modules: readers are told apart by their names
   bool splats_only = false;  // it is not certain that the tool has run
+  bool new_only = false;  // of tensors with other elements than new weights have, no two are equal by accident
 };
 
 std::optional<Tool> tool_of(const Model& model, bool had_constants) {
@@ -68,6 +80,7 @@ std::optional<Tool> tool_of(const Model& model, bool had_constants) {
   if (model.optimizer == "onnxruntime")
     return Tool{.name = "onnxruntime", .most = kMergedByOnnxruntime, .by_node = true};
   if (!model.optimizer.empty()) return Tool{.name = model.optimizer, .by_node = true};
+  if (model.producer == "tf2onnx") return Tool{.name = "tf2onnx", .by_node = true, .new_only = true};
   if (model.producer != "pytorch" || came_from_dynamo(model)) return std::nullopt;
   // Dynamo's names without dynamo's metadata.
   if (model.author || std::any_of(model.nodes.begin(), model.nodes.end(),
@@ -82,10 +95,11 @@ std::optional<Tool> tool_of(const Model& model, bool had_constants) {
   return Tool{.name = "a tool", .splats_only = true};
 }
 
-// The module of a node, or the name of the node of the file that it is part of.
-std::string reader_of(const Node& node, bool by_node) {
-  if (!node.module_path.empty() || !by_node) return node.module_path;
-  return node.name.substr(0, node.name.find('/', 1));
+// The module of a node, or the name of the node of the file that it is part of; of a node of TensorFlow, the layer's
+// scope.
+std::string reader_of(const Node& node, const Tool* tool) {
+  if (!node.module_path.empty() || !tool || !tool->by_node) return node.module_path;
+  return node.name.substr(0, tool->new_only ? node.name.rfind('/') : node.name.find('/', 1));
 }
 
 // Whether a module's call is in the reader's path. TorchScript's exporter numbers the calls ("norm_1"), and names a
@@ -124,7 +138,7 @@ struct MergedReaders {
   std::vector<std::string> modules = {};
 };
 
-IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network, bool by_node) {
+IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network, const Tool* tool) {
   IdVector<ValueId, MergedReaders> readers(network.values.size());
   for (const Node& node : network.nodes)
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -132,7 +146,7 @@ IdVector<ValueId, MergedReaders> find_merged_readers(const Network& network, boo
       MergedReaders& of = readers[node.inputs[i]];
       const Node*& first = slot_of(node.op, i) == Slot::statistic ? of.statistic : of.parameter;
       if (first == nullptr) first = &node;
-      const std::string reader = reader_of(node, by_node);
+      const std::string reader = reader_of(node, tool);
       if (!reader.empty() && std::find(of.modules.begin(), of.modules.end(), reader) == of.modules.end())
         of.modules.push_back(reader);
     }
@@ -169,7 +183,7 @@ bool has_constants(const Model& model) {
 Status find_merged_weights(const Model& model, bool had_constants, const Network& network, std::string& perhaps_merged,
                            std::vector<std::string>& warnings) {
   const std::optional<Tool> tool = tool_of(model, had_constants);
-  const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network, tool && tool->by_node);
+  const IdVector<ValueId, MergedReaders> readers = find_merged_readers(network, tool ? &*tool : nullptr);
   const bool dynamo = !tool && came_from_dynamo(model) && !model.author;
   const bool optimized = tool || (dynamo && !keeps_equal_weights(model));
   const auto missing = dynamo ? missing_parameters(model) : std::nullopt;
@@ -180,10 +194,11 @@ Status find_merged_weights(const Model& model, bool had_constants, const Network
     return !missing || std::any_of(missing->begin(), missing->end(),
                                    [&](const std::string& name) { return module_of(name) == module; });
   };
-  std::set<std::string_view> splats;
-  if (tool && tool->splats_only)
+  const bool some_only = tool && (tool->splats_only || tool->new_only);
+  std::set<std::string_view> suspects;
+  if (some_only)
     for (const ModelTensor& tensor : model.initializers)
-      if (is_splat(tensor)) splats.insert(tensor.name);
+      if (tool->new_only ? has_two_values_at_most(tensor) : is_splat(tensor)) suspects.insert(tensor.name);
   const auto others_read = [&](const std::string& weight, const std::vector<std::string>& modules) {
     return std::any_of(modules.begin(), modules.end(), [&](const std::string& reader) {
       return !is_call_of_module(reader, module_of(weight));
@@ -205,7 +220,7 @@ Status find_merged_weights(const Model& model, bool had_constants, const Network
         (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= most;
     if (!optimized || !may_be_merged || of.modules.size() < 2) continue;
     if (tool && !others_read(value.initializer, of.modules)) continue;
-    if (tool && tool->splats_only && !splats.contains(value.initializer)) continue;
+    if (some_only && !suspects.contains(value.initializer)) continue;
     if (std::none_of(of.modules.begin(), of.modules.end(), misses_some)) continue;
     if (++count <= 3)
       shown += fmt::format("{}'{}' by '{}' and '{}'", count == 1 ? "" : ", ", value.initializer, of.modules[0],

@@ -47,6 +47,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   complete_reasons(made.network, made.reasons);
   made.states_modes = states_modes(model);
   PLIMSOLL_TRY(find_folded_normalization(model, made.network, options.require_normalization, made.warnings));
+  find_dropped_biases(model, made.network, made.warnings);
   PLIMSOLL_TRY(find_merged_weights(model, had_constants, made.network, made.perhaps_merged, made.warnings));
   PLIMSOLL_TRY(find_bad_weights(model, made.network, options.strict, made.warnings));
   find_nothing_to_train(made.network, made.warnings);

@@ -13,6 +13,12 @@ constexpr size_t kMessagesShown = 50;
 bool is_of_onnxruntime(const ModelNode& node) {
   return node.domain.starts_with("com.microsoft") || node.op == "SimplifiedLayerNormalization";
 }
+
+// tf2onnx leaves these in the file under TensorFlow's names if it cannot convert them.
+bool is_of_tensorflow(const ModelNode& node) {
+  return is_of_onnx(node) && (node.op == "Erfc" || node.op.ends_with("PartitionedCall") ||
+                              node.op.starts_with("Stateless") || node.op.starts_with("TensorList"));
+}
 }  // namespace
 
 void Unsupported::add_operator(const ModelNode& node, const Op* op) {
@@ -21,6 +27,8 @@ void Unsupported::add_operator(const ModelNode& node, const Op* op) {
   const auto [at, fresh] = group_of_.emplace(title, groups_.size());
   if (fresh) groups_.push_back({.title = title});
   by_onnxruntime_ = by_onnxruntime_ || is_of_onnxruntime(node);
+  of_tensorflow_ = of_tensorflow_ || is_of_tensorflow(node);
+  loop_of_keras_ = loop_of_keras_ || (node.op == "Loop" && node.name.ends_with("/while_loop"));
   Group& group = groups_[at->second];
   if (group.nodes++ < kNamesShown) {
     const std::string& name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0];
@@ -46,6 +54,14 @@ Status Unsupported::status(int64_t opset) const {
     error.notes.push_back(
         "onnxruntime defines some of these operators, and ONNX does not: if onnxruntime's optimizer wrote this file, "
         "compile the file that it read, or limit it to ORT_ENABLE_BASIC");
+  if (of_tensorflow_)
+    error.notes.push_back(
+        "some of these are operators of TensorFlow, which tf2onnx could not convert: onnxruntime does not run this "
+        "file either. plimsoll.export of a Keras model (docs/python.md) converts more of them");
+  if (loop_of_keras_)
+    error.notes.push_back(
+        "a recurrent layer of Keras is a loop: plimsoll.export of the Keras model (docs/python.md) unrolls it, and so "
+        "does unroll=True of the layer");
   for (size_t i = 0; i < std::min(messages_.size(), kMessagesShown); ++i) error.notes.push_back(messages_[i]);
   if (messages_.size() > kMessagesShown)
     error.notes.push_back(

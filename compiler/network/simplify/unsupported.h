@@ -28,6 +28,8 @@ class Unsupported {
   std::map<std::string, size_t> group_of_ = {};
   std::vector<std::string> messages_ = {};
   bool by_onnxruntime_ = false;  // one of the operators is one that onnxruntime's optimizer writes
+  bool of_tensorflow_ = false;   // one is an operator of TensorFlow that tf2onnx has not converted
+  bool loop_of_keras_ = false;   // one is a loop in which tf2onnx writes a recurrent layer
 };
 
 }  // namespace plimsoll

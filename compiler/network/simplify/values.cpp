@@ -81,6 +81,7 @@ bool ValueTable::is_constant(const ModelTensor& initializer) {
   if (const auto role = weights_.roles.find(initializer.name); role != weights_.roles.end())
     return role->second.kind == WeightRole::Kind::epsilon;
   if (is_named_as_constant(initializer)) return true;
+  if (unmarked_numbers_are_constants_ && elements_of(initializer) == 1) return true;
   const auto [mask, unseen] = is_mask_.try_emplace(&initializer, false);
   if (unseen) mask->second = is_additive_mask(initializer);
   return mask->second;

@@ -46,6 +46,10 @@ class ValueTable {
   // exporter marks no parameters; where the file marks them, all others are constants.
   void set_unmarked_numbers_may_be_learned(bool may) { unmarked_numbers_may_be_learned_ = may; }
 
+  // Whether all float initializers of one element without a role are constants: tf2onnx names what a layer reads from a
+  // variable, and numbers in the code have names of every kind ("Gelu/mul_2/x:0", "lstm/zeros/Const:0").
+  void set_unmarked_numbers_are_constants(bool are) { unmarked_numbers_are_constants_ = are; }
+
   // A new value of the network; its name is made unique.
   ValueId add(Value value);
 
@@ -79,6 +83,7 @@ class ValueTable {
   Network& network_;
   const WeightUses& weights_;
   bool unmarked_numbers_may_be_learned_ = false;
+  bool unmarked_numbers_are_constants_ = false;
   std::unordered_map<const ModelTensor*, bool> is_mask_ = {};  // cached results, because the test reads every element
   // Constants that became parameters, by a hash of their elements.
   std::unordered_map<size_t, std::vector<Index>> same_ = {};

@@ -118,7 +118,8 @@ class RoleFinder {
       if (weight || roots->second.size() != 1) continue;
       const ModelTensor& tensor = *roots->second[0];
       if (op == "Add" && node.inputs.size() == 2) look_at_addend(node, node.inputs[1 - i], tensor);
-      if (op == "Mul" && node.inputs.size() == 2 && is_normalized(node.inputs[1 - i]))
+      if (op == "Sub" && i == 0) look_at_addend(node, node.inputs[1], tensor);
+      if (op == "Mul" && node.inputs.size() == 2 && is_scale(tensor, node.inputs[1 - i]))
         roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
                                                      fmt::format("normalization scale, read by {}", describe(node))});
       if (op == "Gather" && i == 0 && node.inputs.size() == 2 && fed_.contains(node.inputs[1]) &&
@@ -133,7 +134,8 @@ class RoleFinder {
     const ModelNode* const layer = computed_by(other);
     if (layer && longer <= 1 && is_layer(*layer))
       roles_[tensor.name] = {WeightRole::Kind::parameter, fmt::format("bias of {}", describe(*layer))};
-    else if (layer && layer->op == "Mul" && layer->inputs.size() == 2 && is_scaled_normalization(*layer))
+    else if (layer && layer->op == "Mul" && layer->inputs.size() == 2 &&
+             (is_scaled_normalization(*layer) || (longer > 0 && is_scaled_mean(*layer))))
       roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
                                                    fmt::format("normalization shift, read by {}", describe(node))});
     else if (longer == 0 && goes_under_a_root(node) && readers_[tensor.name].size() == count_additions(tensor.name))
@@ -169,6 +171,22 @@ class RoleFinder {
     return node && ((node->op == "Reciprocal" && is_root(node->inputs[0])) ||
                     (node->op == "Div" && node->inputs.size() == 2 && is_root(node->inputs[1]) &&
                      !fed_.contains(node->inputs[0])));
+  }
+
+  // Keras multiplies the scale by the inverse root first: x * (scale / root) + (shift - mean * (scale / root)).
+  bool is_scale(const ModelTensor& tensor, const std::string& other) const {
+    return is_normalized(other) || (longer_axes(tensor) > 0 && fed_.contains(other) && is_inverse_root(other));
+  }
+
+  // The product of a mean, perhaps negated, and an inverse root, perhaps with a scale.
+  bool is_scaled_mean(const ModelNode& mul) const {
+    return std::any_of(mul.inputs.begin(), mul.inputs.end(), [&](const std::string& name) {
+      if (is_inverse_root(name)) return true;
+      const ModelNode* node = computed_by(name);
+      if (!node || node->op != "Mul" || node->inputs.size() != 2) return false;
+      return (initializer(node->inputs[0]) && is_inverse_root(node->inputs[1])) ||
+             (initializer(node->inputs[1]) && is_inverse_root(node->inputs[0]));
+    });
   }
 
   bool is_scaled_normalization(const ModelNode& mul) const {
@@ -211,6 +229,8 @@ std::unordered_map<std::string, std::string> exporter_marks(const Model& model) 
   return marks;
 }
 
+bool is_variable_of_tensorflow(std::string_view name) { return name.find("ReadVariableOp") != name.npos; }
+
 std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model, const GraphOrder& order) {
   auto roles = RoleFinder(model, order).run();
   if (model.producer == "plimsoll")
@@ -218,6 +238,10 @@ std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model
       if (tensor.type == ElementType::f32)
         roles.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
                                                     "a parameter, as in every network of `plimsoll model`"});
+  if (model.producer == "tf2onnx")
+    for (const ModelTensor& tensor : model.initializers)
+      if (tensor.type == ElementType::f32 && is_variable_of_tensorflow(tensor.name))
+        roles.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter, "a variable of the TensorFlow model"});
   for (const auto& [name, kind] : exporter_marks(model))
     if (kind == "PARAMETER") roles[name] = {WeightRole::Kind::parameter, "the exporter marks it as a parameter"};
   if (model.author)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -23,7 +24,7 @@ struct WeightRole {
 //   - parameter: the weight or bias of a Conv, ConvTranspose, Gemm, MatMul or recurrent layer; the scale or bias of a
 //     normalization (also of one written as primitive operators); the slope of a PRelu; a bias added to the output of a
 //     Conv, or of a MatMul with an initializer; a table from which a Gather selects rows by indices that come from an
-//     input;
+//     input; in a file of tf2onnx, what a node of TensorFlow reads from a variable;
 //   - epsilon: a scalar that is only added to the input of a Sqrt.
 // Other initializers have no role here. Names and elements identify some of them as constants (values.cpp); the rest is
 // undecided, and the user is asked (compiler/network/undecided.h).
@@ -36,6 +37,10 @@ struct WeightUses {
   std::unordered_set<std::string> reached = {};            // reached_by_gradients() in differentiable.h
 };
 WeightUses find_weight_uses(const Model& model, const GraphOrder& order);
+
+// Whether tf2onnx has named the initializer after a node that reads a variable: "dense/BiasAdd/ReadVariableOp:0". What
+// it computes from variables has other names.
+bool is_variable_of_tensorflow(std::string_view name);
 
 // Keyed by the initializer's name: PARAMETER, BUFFER, CONSTANT_TENSOR. torch's dynamo exporter records the module's
 // declaration in the value_info of each.
