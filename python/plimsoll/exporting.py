@@ -13,7 +13,7 @@ import inspect
 import json
 import os
 
-from . import custom_gradients, state
+from . import custom_gradients, keras_exporting, state
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -25,7 +25,7 @@ OLDEST_OPSET_WITH_MODES = 14  # the first opset with BatchNormalization's attrib
 def export(
     model,
     example_inputs,
-    path,
+    path=None,
     *,
     dynamic_batch=True,
     exporter=None,
@@ -39,7 +39,8 @@ def export(
 
     model           a torch.nn.Module. Each of its modules is exported in its mode: after model.train(), modules put
                     back into eval() keep their statistics. Values that forward() cuts off from the gradient, by
-                    detach() or no_grad(), stay cut off.
+                    detach() or no_grad(), stay cut off. Or a keras.Model, which needs no example:
+                    export(model, "net.onnx"); of the options it has allow_unused only (keras_exporting.py).
     example_inputs  a tensor, or a tuple of the arguments of model.forward()
     dynamic_batch   the first axis of every input tensor is the batch. False: the batch of the example
                     stays in the file.
@@ -53,6 +54,10 @@ def export(
     Raises ValueError in these two cases, or if a torch.autograd.Function has a backward() that is not the derivative of
     its forward(). Returns `path`.
     """
+    if keras_exporting.is_keras(model):
+        return keras_exporting.export(model, example_inputs if path is None else path, allow_unused=allow_unused)
+    if path is None:
+        raise TypeError("export() needs an example and a path: export(model, (x,), 'net.onnx')")
     import torch
 
     arguments = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
