@@ -17,13 +17,14 @@ import numpy as np
 FIRST, LAST = 0x60000000, 0x7F000000
 DROPOUT = "plimsoll dropout "  # the message of a CheckNumerics node that stands for a dropout
 MOST_PARTS = 64  # of a tensor that tf2onnx puts together from several variables
-OPSET = 18  # the last that tf2onnx writes
-KEPT_FOLDS = ("Cast", "Concat", "Reshape", "Squeeze", "Transpose", "Unsqueeze")  # of constants: no element changes
-INACTIVE = ("SpatialDropout", "GaussianNoise", "GaussianDropout", "AlphaDropout", "Random", "AugMix", "CutMix", "MixUp")
+OPSET = 17  # up to this one the axes of a mean are an attribute: tf2onnx then moves transpositions past it
+KEPT_FOLDS = ("Cast", "Concat", "Reshape", "Squeeze", "Transpose", "Unsqueeze")  # of constants: these move elements
+INACTIVE = ("SpatialDropout", "StochasticDepth", "Gaussian", "AlphaDropout", "Random", "AugMix", "CutMix", "MixUp")
 
 
 def is_keras(model):
-    return any(kind.__module__.partition(".")[0] == "keras" and kind.__name__ == "Model" for kind in type(model).__mro__)
+    """Without importing Keras."""
+    return any(k.__module__.partition(".")[0] == "keras" and k.__name__ == "Model" for k in type(model).__mro__)
 
 
 def export(model, path, *, allow_unused=False):
