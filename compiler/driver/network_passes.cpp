@@ -39,7 +39,11 @@ Status trainable(NetworkWork& work) {
   const NetworkRequest& asked = work.asked.of_model.network;
   std::vector<std::string> notes = work.model.notes;
   StatedLoss loss;
-  PLIMSOLL_TRY(make_trainable(work.model.network, asked, notes, &loss));
+  if (Status made = make_trainable(work.model.network, asked, notes, &loss); !made.ok()) {
+    // They may say why: batch normalizations that were folded leave tensors of which nothing says what they are.
+    for (const std::string& warning : work.model.warnings) work.messages.warning(warning);
+    return made;
+  }
   // The default loss may not be the one that the user means, so -q does not hide this line.
   if (loss.is_default) work.messages.choice(loss.line);
   else work.messages.note(loss.line);
