@@ -278,13 +278,25 @@ def _convert(model):
             one = ctx.make_const(tf2onnx.utils.make_name("one"), np.float32(1))
             replace(ctx, node, "Sub", [one.output[0], erf.output[0]])
 
+        function = tf.function(forward, input_signature=signature, autograph=False)
         proto, _ = tf2onnx.convert.from_function(
-            tf.function(forward, input_signature=signature, autograph=False), signature, opset=OPSET,
+            function, signature, opset=OPSET,
             custom_op_handlers={"CheckNumerics": (dropout, []), "Erfc": (erfc, [])})
+        captured = {inner.name: outer for outer, inner in function.get_concrete_function(*signature).graph.captures}
+        _keep_constants(proto, len(signature), captured)
     found = _recognize(proto, variables)
     _name_outputs(proto, model)
     _state_modes(proto, model)
     return proto, found
+
+
+def _keep_constants(proto, count, captured):
+    """Tensors that layers hold, as Normalization its mean, are inputs of the function after those of the model."""
+    from onnx import numpy_helper
+
+    for value in list(proto.graph.input)[count:]:
+        proto.graph.initializer.append(numpy_helper.from_array(captured[value.name].numpy(), value.name))
+        proto.graph.input.remove(value)
 
 
 def _recognize(proto, variables):

@@ -16,7 +16,8 @@ def images():
     x = inputs = keras.Input((12, 12, 3))
     stem = layers.Conv2D(8, 3, padding="same")
     stem.trainable = False
-    x = layers.BatchNormalization(momentum=0.8)(stem(layers.Rescaling(0.5)(x)))
+    x = layers.Normalization(mean=[0.25, 0, 0], variance=[1, 4, 1])(layers.Rescaling(0.5)(x))
+    x = layers.BatchNormalization(momentum=0.8)(stem(x))
     x = layers.PReLU(shared_axes=[1, 2])(x)
     skip = x
     x = layers.MaxPooling2D()(layers.SeparableConv2D(8, 3, padding="same", activation="gelu")(x))
