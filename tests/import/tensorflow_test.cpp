@@ -114,6 +114,27 @@ TEST_CASE("weights that tf2onnx may have merged are asked about, others are shar
   CHECK(asked(0.25f).empty());
 }
 
+TEST_CASE("known numbers are split, as pads whose axes tf2onnx has put in another order") {
+  const auto shape = [](bool with_lengths) {
+    ModelBuilder build = of_tensorflow();
+    build.input("x", {"N", "3", "4", "6"}).constant("lengths", {1, 3});
+    build.node("Shape", {"x"}, {"shape"});
+    if (with_lengths) build.node("Split", {"shape", "lengths"}, {"n", "rest"});
+    else build.node("Split", {"shape"}, {"n", "c", "h", "w_"});
+    if (with_lengths) build.node("ReduceProd", {"rest"}, {"product"});
+    std::vector<std::string> parts = {"n", "w_", "c", "h"};
+    if (with_lengths) parts = {"n", "product"};
+    ModelBuilder::integer(build.node("Concat", parts, {"to"}), "axis", 0);
+    build.node("Reshape", {"x", "to"}, {"y"});
+    build.output("y");
+    const auto imported = build.import();
+    if (!imported.ok()) return imported.error().message;
+    return to_string(imported->network.values[imported->network.outputs[0]].type.dims);
+  };
+  CHECK(shape(false) == "[N,6,3,4]");
+  CHECK(shape(true) == "[N,72]");
+}
+
 TEST_CASE("operators that tf2onnx leaves, and loops of recurrent layers, say what to do") {
   const auto notes = [](const std::string& op, const std::string& name) {
     ModelBuilder build = of_tensorflow();

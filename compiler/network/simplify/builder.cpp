@@ -126,7 +126,7 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
     return {};
   }
   if (is_of_onnx(source)) {
-    if (know_of_samples(source) || know(source)) return {};
+    if (know_of_samples(source) || know_pieces(source) || know(source)) return {};
     if (leave_in_order(source)) return {};
     if (leave_to_readers(source)) return {};
     PLIMSOLL_ASSIGN(const bool divided, divide_by_samples(source));

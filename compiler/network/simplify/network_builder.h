@@ -67,6 +67,7 @@ class NetworkBuilder {
   Status add_sequence(const ModelNode& source);
   bool take_from_sequence(const ModelNode& source);
   bool know_of_samples(const ModelNode& source);
+  bool know_pieces(const ModelNode& source);
   bool know(const ModelNode& source);
   bool know_condition(const ModelNode& source, int index);
   bool leave_in_order(const ModelNode& source);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "compiler/network/simplify/branches.h"
@@ -170,6 +171,33 @@ bool NetworkBuilder::know_of_samples(const ModelNode& source) {
   if (!known) known = larger_shape(table_, source, exported_batch_);
   if (known) table_[table_.define(source.outputs[0])].known = std::move(known);
   return known.has_value();
+}
+
+// The pieces of a known list of numbers, as tf2onnx splits pads to put them in the order of other axes.
+bool NetworkBuilder::know_pieces(const ModelNode& source) {
+  if (source.op != "Split" || !is_of_onnx(source) || is_blocked(source)) return false;
+  const auto inputs = known_inputs(network_, table_, source);
+  const KnownCall call{source, opset_, inputs};
+  const KnownValue* list = call.known(0);
+  if (!list || list->real() || list->dims.size() != 1 || list->dims[0].batch || !list->steps.empty() ||
+      !list->probes.empty())
+    return false;
+  const auto given = call.list("split", 1);
+  const int64_t count = list->dims[0].value, parts = static_cast<int64_t>(source.outputs.size());
+  std::vector<int64_t> lengths = given.value_or(std::vector<int64_t>{});
+  if (!given || (lengths.empty() && count % parts != 0)) return false;
+  if (lengths.empty()) lengths.assign(static_cast<size_t>(parts), count / parts);
+  const bool positive = std::all_of(lengths.begin(), lengths.end(), [](int64_t length) { return length > 0; });
+  if (!positive || lengths.size() != source.outputs.size() ||
+      std::accumulate(lengths.begin(), lengths.end(), int64_t{0}) != count)
+    return false;
+  size_t begin = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    KnownValue piece{.element = list->element, .dims = {{lengths[i]}}};
+    for (int64_t k = 0; k < lengths[i]; ++k) piece.ints.push_back(list->integer(begin++));
+    if (!source.outputs[i].empty()) table_[table_.define(source.outputs[i])].known = std::move(piece);
+  }
+  return true;
 }
 
 // The result of a node whose inputs are known.
