@@ -2,6 +2,7 @@
 // (pattern.h).
 //
 //   ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add     LayerNormalization (opsets below 17)
+//   the same, as x · f + (bias - mean · f) with f = scale / root   LayerNormalization (Keras)
 //   Pow, ReduceMean, Add, Sqrt, Reciprocal, Mul, Mul               RMSNormalization (opsets below 23)
 //   Reshape, LayerNormalization of the groups, Reshape, Mul, Add   GroupNormalization (PyTorch; simplify/spellings.cpp)
 //   Div, Erf, Add, Mul, Mul                                        Gelu (error function; opsets below 20)
