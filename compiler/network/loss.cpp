@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <string_view>
 
 #include "compiler/network/class_axis.h"
 #include "compiler/network/edit.h"
 #include "compiler/network/loss_options.h"
+#include "compiler/network/output_form.h"
 #include "compiler/network/output_loss.h"
 #include "compiler/network/own_loss.h"
 #include "compiler/network/prune.h"
@@ -43,45 +43,6 @@ std::string outputs_in_words(const Network& network) {
     text += fmt::format("{}'{}' {}", i ? ", " : "", value.name, to_string(value.type));
   }
   return text + (network.outputs.size() > kShown ? ", …" : "");
-}
-
-// Whether the elements of its output are those of its first input, in another shape or order.
-bool moves_elements(const Node& node) {
-  constexpr std::string_view kMoves[] = {"Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
-  return std::find(std::begin(kMoves), std::end(kMoves), node.op) != std::end(kMoves);
-}
-
-// The loss takes scores; an activation that turns them into probabilities would be applied twice. Exporters of models
-// with channels last transpose the activation's result: then the scores are transposed instead.
-ValueId without_activation(Network& network, ValueId output, LossKind kind, size_t class_axis,
-                           std::vector<std::string>& notes) {
-  const bool binary = kind == LossKind::binary_cross_entropy;
-  if (!binary && kind != LossKind::softmax_cross_entropy) return output;
-  std::vector<NodeId> moves;  // from the output back
-  ValueId scores = output;
-  for (bool found = false; !found;) {
-    const auto maker = maker_of(network, scores);
-    if (!maker) return output;
-    const Node& node = network.nodes[*maker];
-    found = binary ? node.op == "Sigmoid" : normalises_axis(network, node, class_axis);
-    if (found) {
-      notes.push_back(said_removed(network, node));
-    } else {
-      if (binary ? !moves_elements(node) : node.op != "Transpose") return output;
-      if (!binary) class_axis = axis_before(NodeView(network, node), class_axis);
-      moves.push_back(*maker);
-    }
-    scores = node.inputs[0];
-  }
-  for (auto move = moves.rbegin(); move != moves.rend(); ++move) {
-    Node node = network.nodes[*move];
-    node.name = unused_name(network, node.name + "/scores");
-    node.inputs[0] = scores;
-    scores = add_value(network, node.name, ValueKind::intermediate, network.values[node.outputs[0]].type);
-    node.outputs = {scores};
-    network.nodes.push_back(std::move(node));
-  }
-  return scores;
 }
 
 // The value with its dimensions permuted.
@@ -214,7 +175,14 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   const int64_t class_count = classes || weighed ? network.values[output].type.dims[axis].value : 1;
   state(in_words(network.values[output], request, classes ? std::optional(class_count) : std::nullopt),
         request.by_default);
-  output = without_activation(network, output, kind, axis, notes);
+  const Activation included = classes ? Activation::softmax : binary ? Activation::sigmoid : Activation::none;
+  output = without_activation(network, output, included, axis, notes);
+  const size_t rank = network.values[output].type.rank();
+  const Dims& whole = network.values[output].type.dims;
+  const bool behind_samples = std::any_of(whole.begin(), whole.begin() + static_cast<int64_t>(axis),
+                                          [](const Dim& dim) { return dim.batch; });
+  PLIMSOLL_ASSIGN(output, with_axis_of_samples(network, output, notes));
+  if (behind_samples) axis += network.values[output].type.rank() - rank;
   const Dims dims = network.values[output].type.dims;
   const auto samples = std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.batch; });
   if (samples != dims.end() && axis < static_cast<size_t>(samples - dims.begin())) ++axis;

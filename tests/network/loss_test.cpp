@@ -416,6 +416,89 @@ TEST_CASE("an output with its steps first is turned for its target, which has it
         std::vector<std::string>{"output 'Transpose0.0' is [7,N,3]; targets are read with the batch first: [N,7,3]"});
 }
 
+namespace {
+
+// x [N,6,5] → MatMul → [N,6,4], or its rows in another form.
+struct ScoredRows : Builder {
+  ValueId x = value("x", ValueKind::input, {DataType::f32, {kBatch, {6}, {5}}});
+  ValueId w = value("w", ValueKind::parameter, {DataType::f32, {{5}, {4}}});
+
+  ValueId moved(const std::string& op, const char* attribute, std::vector<int64_t> list, ValueId from) {
+    const std::string name = op + std::to_string(network.nodes.size());
+    Node node{.name = name, .op = op, .opset = op == "Reshape" ? 1 : 13, .inputs = {from}};
+    node.attributes[attribute] = std::move(list);
+    node.outputs = {value(name + ".0", ValueKind::intermediate, {})};
+    network.nodes.push_back(node);
+    const auto types = find_op(op)->infer(NodeView(network, network.nodes.back()));
+    REQUIRE(types.ok());
+    network.values[node.outputs[0]].type = (*types)[0];
+    return node.outputs[0];
+  }
+
+  Dims of_input(size_t i) const { return network.values[network.nodes.back().inputs[i]].type.dims; }
+};
+
+}  // namespace
+
+TEST_CASE("labels of an output with several rows of a sample are read sample by sample") {
+  std::vector<std::string> notes;
+  {
+    ScoredRows b;
+    b.network.outputs = {b.moved("Reshape", "shape", {-1, 4}, b.node("MatMul", {b.x, b.w}))};
+    REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+    CHECK(b.of_input(0) == Dims{kBatch, {6}, {4}});
+    CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::i32, {kBatch, {6}}});
+    CHECK(notes[0] == "output 'Reshape1.0' is [6N,4]; it has several rows for each sample: [N,6,4]");
+  }
+  {
+    ScoredRows b;
+    const ValueId rows = b.moved("Reshape", "shape", {-1, 5}, b.x);
+    b.network.outputs = {b.moved("Reshape", "shape", {-1}, b.node("Relu", {b.node("MatMul", {rows, b.w})}))};
+    REQUIRE(attach_loss(b.network, LossKind::mse, notes).ok());
+    CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::f32, {kBatch, {24}}});
+  }
+}
+
+TEST_CASE("rows of which all samples of a step follow each other meet the labels of their samples") {
+  ScoredRows b;
+  const ValueId turned = b.moved("Transpose", "perm", {1, 0, 2}, b.x);
+  b.network.outputs = {b.node("MatMul", {b.moved("Reshape", "shape", {-1, 5}, turned), b.w})};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+  const Network& network = b.network;
+  REQUIRE(network.nodes.size() == 6);
+  CHECK(network.nodes[NodeId(3)].op == "Reshape");
+  CHECK(network.values[network.nodes[NodeId(3)].outputs[0]].type.dims == Dims{{6}, kBatch, {4}});
+  CHECK(network.nodes[NodeId(4)].op == "Transpose");
+  CHECK(b.of_input(0) == Dims{kBatch, {6}, {4}});
+  CHECK(network.nodes.back().marks.classes_last);
+}
+
+TEST_CASE("an activation before the loss is left out, whatever moves its result") {
+  std::vector<std::string> notes;
+  {
+    ScoredRows b;
+    const ValueId p = b.node("Sigmoid", {b.node("MatMul", {b.x, b.w})});
+    const ValueId read_too = b.node("Relu", {p});
+    b.network.outputs = {b.moved("Transpose", "perm", {0, 2, 1}, b.moved("Reshape", "shape", {-1, 3, 8}, p)), read_too};
+    REQUIRE(attach_loss(b.network, {LossKind::binary_cross_entropy, "Transpose4.0"}, notes).ok());
+    CHECK(notes.back() == "node 'Sigmoid1' (Sigmoid) is removed: the loss includes it");
+    CHECK(b.network.nodes.size() == 4);
+    CHECK(b.of_input(0) == Dims{kBatch, {8}, {3}});
+  }
+  for (const int64_t classes : {1, 2}) {
+    CAPTURE(classes);
+    ScoredRows b;
+    const ValueId p = b.node("Softmax", {b.node("MatMul", {b.x, b.w})});
+    b.network.nodes.back().attributes["axis"] = int64_t{-1};
+    b.network.outputs = {b.moved("Transpose", "perm", {0, 2, 1}, p)};
+    REQUIRE(attach_loss(b.network, {LossKind::softmax_cross_entropy, {}, classes}, notes).ok());
+    size_t softmaxes = 0;
+    for (const Node& node : b.network.nodes) softmaxes += node.op == "Softmax";
+    CHECK(softmaxes == (classes == 1 ? 0 : 1));  // it is over the other axis
+  }
+}
+
 TEST_CASE("a trailing softmax is removed") {
   Builder b = classifier();
   b.network.outputs = {b.node("Softmax", {b.network.outputs[0]})};

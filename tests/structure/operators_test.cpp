@@ -32,6 +32,7 @@ const std::map<std::string, std::string> kMayName = {
     {"network/modes", "about BatchNormalization"},
     {"network/linear_cross_entropy", "a pattern: a product before the loss"},
     {"network/loss", "makes the losses that the user names"},
+    {"network/output_form", "a pattern: an activation before the loss, and what turns its result"},
     {"network/own_loss", "a pattern: the loss as the last node of a model"},
     {"network/simplify/builder", "Constant, and operators without kernels that it takes apart: sequences, Pad"},
     {"network/simplify/findings", "a pattern: convolutions whose batch normalizations were folded"},

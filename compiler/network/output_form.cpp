@@ -1,0 +1,171 @@
+#include "compiler/network/output_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "compiler/network/class_axis.h"
+#include "compiler/network/edit.h"
+#include "compiler/network/own_loss.h"
+#include "compiler/ops/op.h"
+
+namespace plimsoll {
+namespace {
+
+size_t axis_of_batch(const Dims& dims) {
+  return static_cast<size_t>(std::find_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; }) - dims.begin());
+}
+
+int64_t product_before(const Dims& dims, size_t axis) {
+  int64_t product = 1;
+  for (size_t i = 0; i < axis; ++i) product *= dims[i].value;  // at most the number of elements
+  return product;
+}
+
+// The elements behind an axis, and whether samples are among them.
+Dim product_behind(const Dims& dims, size_t axis) {
+  Dim product{1};
+  for (size_t i = axis + 1; i < dims.size(); ++i)
+    product = {product.value * dims[i].value, product.batch || dims[i].batch};
+  return product;
+}
+
+// The axis of the input that a node which only moves elements makes its output's `axis`. nullopt: none, or unknown.
+std::optional<size_t> axis_before(const Network& network, const Node& node, size_t axis) {
+  const NodeView view(network, node);
+  const Dims& from = view.input_type(0).dims;
+  const Dims& to = network.values[node.outputs[0]].type.dims;
+  if (node.op == "Transpose") {
+    std::vector<int64_t> reversed;
+    for (size_t i = from.size(); i-- > 0;) reversed.push_back(static_cast<int64_t>(i));
+    const std::vector<int64_t> perm = view.integers("perm", reversed);
+    return axis < perm.size() ? std::optional(static_cast<size_t>(perm[axis])) : std::nullopt;
+  }
+  for (size_t i = 0; i < from.size(); ++i)
+    if (from[i] == to[axis] && product_behind(from, i) == product_behind(to, axis)) return i;
+  return std::nullopt;
+}
+
+// The rows of a dimension kN in the order of the samples and steps that they belong to.
+struct Rows {
+  int64_t steps_before = 1;  // all samples of one step follow each other
+  int64_t of_sample = 1;     // rows of one sample that follow each other
+};
+
+// Follows the batch of a value back to where it is a dimension of its own. `axis` holds the batch. nullopt: unknown.
+std::optional<Rows> rows_of(const Network& network, ValueId value, size_t axis) {
+  const int64_t rows = network.values[value].type.dims[axis].value;
+  if (rows == 1) return Rows{};
+  const auto maker = maker_of(network, value);
+  if (!maker) return std::nullopt;
+  const Node& node = network.nodes[*maker];
+  const Dims& to = network.values[value].type.dims;
+  for (const ValueId input : node.inputs) {
+    if (!input.valid() || !network.values[input].type.depends_on_batch()) continue;
+    const Dims& from = network.values[input].type.dims;
+    const size_t at = axis_of_batch(from);
+    if (!find_op(node.op)->moves_only) {
+      // Such a node computes row by row: an operator that reorders samples is refused while importing.
+      if (from.size() != to.size() || from[axis] != to[axis]) continue;
+      return rows_of(network, input, axis);
+    }
+    if (const auto before = axis_before(network, node, axis); before && from[*before] == to[axis])
+      return rows_of(network, input, *before);
+    const int64_t outside = product_before(from, at), kept = product_before(to, axis);
+    if (outside == kept) {
+      auto inner = rows_of(network, input, at);
+      if (!inner || rows % from[at].value != 0) return std::nullopt;
+      if (inner->steps_before == 1) return Rows{1, rows};
+      inner->of_sample *= rows / from[at].value;
+      return inner;
+    }
+    const int64_t steps = kept > 0 && outside % kept == 0 ? outside / kept : 0;
+    if (steps == 0 || from[at].value != 1 || rows % steps != 0) return std::nullopt;
+    return Rows{steps, rows / steps};
+  }
+  return std::nullopt;
+}
+
+// Appends a copy of the node that reads another value. Before: the node has one output.
+ValueId repeat(Network& network, NodeId id, ValueId input) {
+  Node copy = network.nodes[id];
+  const Value& made = network.values[copy.outputs[0]];
+  copy.name = unused_name(network, fmt::format("{}/of_scores", copy.name));
+  copy.inputs[0] = input;
+  TensorType type = made.type;
+  copy.outputs = {add_value(network, fmt::format("{}/of_scores", made.name), ValueKind::intermediate, std::move(type))};
+  const ValueId result = copy.outputs[0];
+  network.nodes.push_back(std::move(copy));
+  return result;
+}
+
+}  // namespace
+
+ValueId without_activation(Network& network, ValueId output, Activation activation, size_t class_axis,
+                           std::vector<std::string>& notes) {
+  if (activation == Activation::none) return output;
+  std::vector<NodeId> moves;
+  size_t axis = class_axis;
+  for (ValueId value = output;;) {
+    const auto maker = maker_of(network, value);
+    if (!maker) return output;
+    const Node& node = network.nodes[*maker];
+    if (activation == Activation::sigmoid ? node.op == "Sigmoid" : normalises_axis(network, node, axis)) {
+      notes.push_back(said_removed(network, node));
+      ValueId scores = node.inputs[0];
+      for (auto move = moves.rbegin(); move != moves.rend(); ++move) scores = repeat(network, *move, scores);
+      return scores;
+    }
+    if (!find_op(node.op)->moves_only || node.marks != NodeMarks{} || node.outputs.size() != 1) return output;
+    if (activation == Activation::softmax) {
+      const auto before = axis_before(network, node, axis);
+      if (!before) return output;
+      axis = *before;
+    }
+    moves.push_back(*maker);
+    value = node.inputs[0];
+  }
+}
+
+Result<ValueId> with_axis_of_samples(Network& network, ValueId output, std::vector<std::string>& notes) {
+  const Value shown = network.values[output];
+  const Dims& dims = shown.type.dims;
+  const size_t axis = axis_of_batch(dims);
+  if (axis == dims.size() || dims[axis].value == 1) return output;
+  const auto rows = rows_of(network, output, axis);
+  if (!rows)
+    return Error{ExitCode::invalid_model,
+                 fmt::format("output '{}' is {}: it is not known which of its rows belong to which sample, and labels "
+                             "are read sample by sample",
+                             shown.name, to_string(shown.type)),
+                 {"end the model in an output with a dimension for the samples alone, such as [N,T,C]"}};
+  std::vector<int64_t> target;
+  TensorType type = shown.type;
+  type.dims = {};
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i != axis) {
+      type.dims.push_back(dims[i]);
+      target.push_back(dims[i].value);
+      continue;
+    }
+    if (rows->steps_before > 1) type.dims.push_back({rows->steps_before}), target.push_back(rows->steps_before);
+    type.dims.push_back(kBatch), target.push_back(-1);
+    if (rows->of_sample > 1) type.dims.push_back({rows->of_sample}), target.push_back(rows->of_sample);
+  }
+  notes.push_back(fmt::format("output '{}' is {}; {}: {}", shown.name, to_string(dims),
+                              rows->steps_before > 1 ? "its steps are separated from its samples"
+                                                     : "it has several rows for each sample",
+                              to_string(type.dims)));
+  Node node{.name = unused_name(network, fmt::format("{}/by_sample", shown.name)),
+            .op = "Reshape",
+            .opset = 1,  // whose target is an attribute
+            .inputs = {output}};
+  node.attributes["shape"] = target;
+  node.outputs.push_back(add_value(network, node.name, ValueKind::intermediate, type));
+  network.nodes.push_back(std::move(node));
+  return network.nodes.back().outputs[0];
+}
+
+}  // namespace plimsoll
