@@ -9,6 +9,7 @@
 #include "compiler/network/class_axis.h"
 #include "compiler/network/edit.h"
 #include "compiler/network/own_loss.h"
+#include "compiler/ops/node_view.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
@@ -88,6 +89,50 @@ std::optional<Rows> rows_of(const Network& network, ValueId value, size_t axis) 
   return std::nullopt;
 }
 
+// The node that makes a value, if it is of this operator.
+const Node* made_by(const Network& network, ValueId value, const char* op) {
+  const auto maker = maker_of(network, value);
+  return maker && network.nodes[*maker].op == op ? &network.nodes[*maker] : nullptr;
+}
+
+bool sums_axis(const Network& network, const Node& sum, size_t axis) {
+  const NodeView view(network, sum);
+  std::vector<int64_t> axes = view.integers("axes", {});
+  if (view.has_input(1)) axes = view.constant_integers(1).value_or(std::vector<int64_t>{});
+  const auto rank = static_cast<int64_t>(view.input_type(0).rank());
+  return axes.size() == 1 && (axes[0] < 0 ? axes[0] + rank : axes[0]) == static_cast<int64_t>(axis);
+}
+
+// What a softmax over `axis` reads that is spelled out: Exp(x) / ReduceSum(Exp(x)). Libraries subtract the maximum from
+// the scores first, which changes neither the softmax nor the cross entropy.
+std::optional<ValueId> read_by_spelled_softmax(const Network& network, const Node& quotient, size_t axis) {
+  if (quotient.op != "Div") return std::nullopt;
+  const ValueId powers = quotient.inputs[0];
+  const Node* const exponential = made_by(network, powers, "Exp");
+  ValueId sum = quotient.inputs[1];
+  const Dims& dims = network.values[powers].type.dims;
+  Dims others = network.values[sum].type.dims;
+  if (!exponential || others.size() != dims.size()) return std::nullopt;
+  others[axis] = dims[axis];
+  if (others != dims) return std::nullopt;
+  for (auto maker = maker_of(network, sum); maker; maker = maker_of(network, sum)) {
+    const Node& node = network.nodes[*maker];
+    if (node.op == "ReduceSum")
+      return node.inputs[0] == powers && sums_axis(network, node, axis) ? std::optional(exponential->inputs[0])
+                                                                       : std::nullopt;
+    if (node.op != "Expand" && find_op(node.op)->axes != AxesRule::regrouped) return std::nullopt;
+    sum = node.inputs[0];
+  }
+  return std::nullopt;
+}
+
+// What a node reads that turns scores into probabilities. nullopt: it is another node.
+std::optional<ValueId> scores_before(const Network& network, const Node& node, Activation activation, size_t axis) {
+  if (activation == Activation::sigmoid) return node.op == "Sigmoid" ? std::optional(node.inputs[0]) : std::nullopt;
+  if (normalises_axis(network, node, axis)) return node.inputs[0];
+  return read_by_spelled_softmax(network, node, axis);
+}
+
 // Appends a copy of the node that reads another value. Before: the node has one output.
 ValueId repeat(Network& network, NodeId id, ValueId input) {
   Node copy = network.nodes[id];
@@ -112,9 +157,9 @@ ValueId without_activation(Network& network, ValueId output, Activation activati
     const auto maker = maker_of(network, value);
     if (!maker) return output;
     const Node& node = network.nodes[*maker];
-    if (activation == Activation::sigmoid ? node.op == "Sigmoid" : normalises_axis(network, node, axis)) {
+    if (const auto before = scores_before(network, node, activation, axis)) {
       notes.push_back(said_removed(network, node));
-      ValueId scores = node.inputs[0];
+      ValueId scores = *before;
       for (auto move = moves.rbegin(); move != moves.rend(); ++move) scores = repeat(network, *move, scores);
       return scores;
     }

@@ -17,8 +17,8 @@ namespace plimsoll {
 enum class Activation { none, sigmoid, softmax };
 
 // The output without its last activation, which the loss includes and would otherwise be applied twice. The activation
-// may be followed by nodes that only move elements (Reshape, Transpose, …); they are repeated without it. `class_axis`:
-// of a softmax. `notes` gets a line if a node is left out.
+// may be followed by nodes that only move elements (Reshape, Transpose, …); they are repeated without it. A softmax may
+// be spelled out as Exp, ReduceSum and Div; `class_axis` is its axis. `notes` gets a line if a node is left out.
 ValueId without_activation(Network& network, ValueId output, Activation activation, size_t class_axis,
                            std::vector<std::string>& notes);
 

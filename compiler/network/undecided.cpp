@@ -15,6 +15,8 @@ namespace {
 // The maximum number of names in a line of flags; with more, --assume is more practical.
 constexpr size_t kFlagsShown = 12;
 
+constexpr size_t kTensorsShown = 50;  // in the error; `plimsoll inspect --weights` lists all
+
 // A pattern that matches this name only, quoted for the shell.
 std::string as_pattern(const std::string& name) {
   std::string text = "'";
@@ -104,9 +106,12 @@ Status decide_weights(Network& network, Assume assume, std::vector<std::string>&
         fmt::format(
             "the model does not say whether {} {} trained: the file does not distinguish parameters from buffers",
             counted(count, "tensor"), is_or_are(count))};
-    for (const ValueId id : weights)
-      error.notes.push_back(fmt::format("'{}' {}, read by {}", network.values[id].name,
-                                        to_string(network.values[id].type), readers_of(network, id)));
+    for (size_t i = 0; i < std::min(weights.size(), kTensorsShown); ++i)
+      error.notes.push_back(fmt::format("'{}' {}, read by {}", network.values[weights[i]].name,
+                                        to_string(network.values[weights[i]].type), readers_of(network, weights[i])));
+    if (weights.size() > kTensorsShown)
+      error.notes.push_back(fmt::format("… and {}; `plimsoll inspect MODEL.onnx --weights` lists all of them",
+                                        counted(count - static_cast<int64_t>(kTensorsShown), "other tensor")));
     const std::vector<std::string> patterns = patterns_of(network, weights);
     error.notes.push_back("to train: " + flags_of(patterns, "trainable"));
     error.notes.push_back("to freeze: " + flags_of(patterns, "freeze"));

@@ -31,6 +31,10 @@ struct AxisCut {
   int64_t step;
 };
 
+// No batch has a thousand million samples. TensorFlow's exporter writes this number for an end that is left out; others
+// write the largest integer.
+constexpr int64_t kNoEnd = 1'000'000'000;
+
 // The range of each axis that the bounds name; it may be empty. The sample dimension must be kept whole, and is not
 // listed.
 Result<std::vector<AxisCut>> cuts_of(const Dims& x, Bounds bounds) {
@@ -50,8 +54,9 @@ Result<std::vector<AxisCut>> cuts_of(const Dims& x, Bounds bounds) {
     if (step == 0) return dims::invalid("the step along axis " + std::to_string(axis) + " is 0");
     if (x[axis].batch) {
       // The whole batch, for any number of samples: [0, a very large number).
-      if (start == 0 && step == 1 && end >= INT32_MAX) continue;
-      return dims::unsupported("selects [" + std::to_string(start) + ", " + std::to_string(end) + ") of the batch");
+      if (start == 0 && step == 1 && end >= kNoEnd) continue;
+      return dims::unsupported("selects [" + std::to_string(start) + ", " + std::to_string(end) +
+                               ") of the batch, but each sample is trained; export the model without this selection");
     }
     cuts.push_back({axis, slice_range(start, end, step, x[axis].value), step});
   }

@@ -482,8 +482,26 @@ TEST_CASE("symbolic dimensions want a number") {
   nameless.input("x", {"N", "", "8"}).node("Relu", {"x"}, {"y"});
   nameless.output("y");
   CHECK_THAT(outcome(nameless.import()),
-             StartsWith("2: ") &&
-                 Contains("dimension 1 of input 'x', which has neither name nor size: export the model with a size"));
+             StartsWith("2: ") && Contains("'x:1' (dimension 1 of input 'x', which has no name)"));
+  const auto sized = nameless.import({.batch = 4, .dims = {{"x:1", 3}}});
+  REQUIRE(outcome(sized) == "ok");
+  CHECK(find_value(sized->network, "y")->type.dims == Dims{kBatch, {3}, {8}});
+  CHECK_THAT(outcome(nameless.import({.batch = 4, .dims = {{"x:1", 3}, {"x:2", 8}}})),
+             StartsWith("2: --dim x:2=8: the model has no dimension of this name; symbolic dimensions: 'N', 'x:1'"));
+}
+
+// Paddle's exporters write -1 or a question mark.
+TEST_CASE("an unknown dimension is written in several ways") {
+  for (const char* unknown : {"-1", "?", "None", ""}) {
+    CAPTURE(unknown);
+    ModelBuilder build;
+    build.input("x", {unknown, "3", unknown, unknown}).node("Relu", {"x"}, {"y"});
+    build.output("y");
+    CHECK_THAT(outcome(build.import()), StartsWith("2: ") && Contains("'x:2'") && Contains("'x:3'"));
+    const auto imported = build.import({.batch = 4, .dims = {{"x:2", 16}, {"x:3", 32}}});
+    REQUIRE(outcome(imported) == "ok");
+    CHECK(find_value(imported->network, "y")->type.dims == Dims{kBatch, {3}, {16}, {32}});
+  }
 }
 
 TEST_CASE("weights that do not fit their operator") {

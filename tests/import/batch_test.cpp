@@ -174,3 +174,22 @@ TEST_CASE("a dimension that is called a batch is it, also behind one that is not
   flags.output("y");
   CHECK(outcome(flags.import()) == "ok");
 }
+
+// A thousand million is what TensorFlow's exporter writes for an end that is left out.
+TEST_CASE("a selection of the whole batch has a very large end") {
+  for (const int64_t end : {int64_t{1'000'000'000}, int64_t{2147483647}, INT64_MAX, int64_t{64}}) {
+    CAPTURE(end);
+    ModelBuilder build;
+    build.input("x", {"N", "4"}).integers("from", {0, 1}).integers("to", {end, 3}).integers("axes", {0, 1});
+    build.node("Slice", {"x", "from", "to", "axes"}, {"y"}, "cut");
+    build.output("y");
+    const auto imported = build.import();
+    if (end == 64) {
+      CHECK_THAT(outcome(imported), StartsWith("5: node 'cut' (Slice): selects [0, 64) of the batch") &&
+                                        Contains("export the model without this selection"));
+      continue;
+    }
+    REQUIRE(outcome(imported) == "ok");
+    CHECK(find_value(imported->network, "y")->type.dims == Dims{N, {2}});
+  }
+}

@@ -252,6 +252,29 @@ TEST_CASE("what an initializer is for its reader decides whether it is trained, 
   CHECK_THAT(reasons.at("LayerNorm/batchnorm/add/y:0"), StartsWith("epsilon that node 'batchnorm/add' (Add)"));
 }
 
+TEST_CASE("a single number with the name that an exporter gives to constants is not trained") {
+  const auto trained = [](const std::string& name, const std::vector<int64_t>& dims) {
+    ModelBuilder build;
+    build.input("x", {"N", "4"}).weight(name, dims, 0.25f).node("Mul", {"x", name}, {"y"}, "scaled");
+    build.output("y");
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    const Value* value = find_value(imported->network, name);
+    return value && value->trainable;
+  };
+  for (const char* name : {"onnx::Mul_3", "/layer/Constant_1_output_0", "helper.constant.7", "p2o.helper.constant.0",
+                           "lstm/zeros/Const:0", "net/norm/Const_12:0", "net/norm/Const"}) {
+    CAPTURE(name);
+    CHECK_FALSE(trained(name, {}));
+    CHECK(trained(name, {4}));
+  }
+  for (const char* name : {"scale", "helper.bias.1", "jax2tf_net_/Const_3:0", "net/Constrained:0", "net/Const_a:0",
+                           "Const_", "net/Const/ReadVariableOp:0"}) {
+    CAPTURE(name);
+    CHECK(trained(name, {}));
+  }
+}
+
 TEST_CASE("places that tell a parameter, and places that do not") {
   ModelBuilder build;
   build.input("x", {"N", "4"})

@@ -499,6 +499,23 @@ TEST_CASE("an activation before the loss is left out, whatever moves its result"
   }
 }
 
+// Of JAX and TensorFlow.
+TEST_CASE("a trailing softmax that is spelled out is removed") {
+  for (const bool same : {true, false}) {  // whether the sum is of the same powers
+    CAPTURE(same);
+    Builder b = classifier();
+    const ValueId axes = b.value("axes", ValueKind::constant, {DataType::i64, {{1}}});
+    b.network.values[axes].constant = ConstantData{.ints = {-1}};
+    const ValueId powers = b.node("Exp", {b.network.outputs[0]});
+    const ValueId sum = b.node("ReduceSum", {same ? powers : b.network.outputs[0], axes});
+    b.network.outputs = {b.node("Div", {powers, sum})};
+    std::vector<std::string> notes;
+    REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+    CHECK(b.network.values[b.network.nodes.back().inputs[0]].name == (same ? "Relu1.0" : "Div5.0"));
+    CHECK(notes.size() == (same ? 1 : 0));
+  }
+}
+
 TEST_CASE("a trailing softmax is removed") {
   Builder b = classifier();
   b.network.outputs = {b.node("Softmax", {b.network.outputs[0]})};

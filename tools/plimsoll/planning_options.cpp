@@ -149,7 +149,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
               cl::desc("threads of the trainer, fixed because the bits of its results depend on the number; default: "
                        "the processors that this process may use; of 16 or more, one is left for copies and decoding"),
               cl::sub(sub)),
-      dims("dim", cl::value_desc("NAME=SIZE"), cl::desc("size of a symbolic dimension other than the batch"),
+      dims("dim", cl::value_desc("NAME=SIZE"),
+           cl::desc("size of a symbolic dimension other than the batch; INPUT:AXIS names one that has no name"),
            cl::sub(sub)),
       layout("layout", cl::init("auto"), cl::value_desc("NAME"),
              cl::desc("tensor layout for images: auto (default) chooses by the times of the tasks; on the host plain, "

@@ -25,19 +25,44 @@ std::vector<const DeclaredValue*> fed_inputs(const Model& model) {
   return inputs;
 }
 
+// The dimensions of an input. Several exporters write an unknown one as -1, or give all unknown ones one symbol that is
+// no name.
+std::vector<DeclaredDim> dims_of(const DeclaredValue& input) {
+  std::vector<DeclaredDim> dims = input.dims.value_or(std::vector<DeclaredDim>{});
+  for (DeclaredDim& dim : dims) {
+    if (dim.size == -1) dim.size.reset();
+    if (dim.symbol == "?" || dim.symbol == "None" || dim.symbol == "-1") dim.symbol.clear();
+  }
+  return dims;
+}
+
+// How --dim names a dimension by its place: "x:2".
+std::string place_of(const DeclaredValue& input, size_t axis) { return fmt::format("{}:{}", input.name, axis); }
+
+// The size that the user gave a dimension, by its place or by its symbol.
+const std::pair<const std::string, int64_t>* given_size(const SimplifyOptions& options, const DeclaredValue& input,
+                                                        size_t axis, const DeclaredDim& dim) {
+  if (dim.size) return nullptr;
+  for (const std::string& name : {place_of(input, axis), dim.symbol})
+    if (const auto found = options.dims.find(name); !name.empty() && found != options.dims.end()) return &*found;
+  return nullptr;
+}
+
 // The symbol of the batch: the first dimension of the first input, unless the user gave it a number, or another
 // dimension has a batch-like name and that one does not (then the model is sequence-first).
 std::string batch_symbol(const std::vector<const DeclaredValue*>& inputs, const SimplifyOptions& options) {
   std::string first;
-  for (const auto* input : inputs)
-    for (size_t i = 0; input->dims && i < input->dims->size(); ++i) {
-      const std::string& symbol = (*input->dims)[i].symbol;
-      if (symbol.empty() || options.dims.contains(symbol)) continue;
+  for (const auto* input : inputs) {
+    const std::vector<DeclaredDim> dims = dims_of(*input);
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const std::string& symbol = dims[i].symbol;
+      if (symbol.empty() || given_size(options, *input, i, dims[i])) continue;
       const bool leading = i == 0, like_batch = looks_like_batch(symbol);
       if (first.empty() && like_batch) return symbol;
       if (symbol.find("batch") != std::string::npos) return symbol;
       if (first.empty() && leading) first = symbol;
     }
+  }
   return first;
 }
 
@@ -45,13 +70,19 @@ std::string batch_symbol(const std::vector<const DeclaredValue*>& inputs, const 
 Status check_given_dims(const std::vector<const DeclaredValue*>& inputs, const ModelInputs& found,
                         const SimplifyOptions& options) {
   std::string symbols;
-  for (const auto* input : inputs)
-    for (size_t i = 0; input->dims && i < input->dims->size(); ++i)
-      if (const std::string shown = "'" + (*input->dims)[i].symbol + "'";
-          shown != "''" && symbols.find(shown) == std::string::npos)
-        symbols += (symbols.empty() ? "" : ", ") + shown;
+  std::unordered_set<std::string> places;
+  for (const auto* input : inputs) {
+    const std::vector<DeclaredDim> dims = dims_of(*input);
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i].size) continue;
+      const std::string place = place_of(*input, i);
+      const std::string shown = fmt::format("'{}'", dims[i].symbol.empty() ? place : dims[i].symbol);
+      if (symbols.find(shown) == std::string::npos) symbols += (symbols.empty() ? "" : ", ") + shown;
+      places.insert(place);
+    }
+  }
   for (const auto& [name, size] : options.dims)
-    if (symbols.find("'" + name + "'") == std::string::npos)
+    if (!places.contains(name) && symbols.find("'" + name + "'") == std::string::npos)
       return Error{ExitCode::usage,
                    fmt::format("--dim {}={}: the model has no dimension of this name; {}", name, size,
                                symbols.empty() ? "it has no symbolic dimensions" : "symbolic dimensions: " + symbols)};
@@ -97,14 +128,16 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
       return Error{ExitCode::unsupported, fmt::format("input '{}' has {} dimensions; at most {} are supported",
                                                       input->name, input->dims->size(), kMaxRank)};
     TensorType type{.type = *element};
-    for (size_t i = 0; i < input->dims->size(); ++i) {
-      const DeclaredDim& dim = (*input->dims)[i];
+    const std::vector<DeclaredDim> dims = dims_of(*input);
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const DeclaredDim& dim = dims[i];
       const std::string& name = dim.symbol;
-      const auto given = dim.size || name.empty() ? options.dims.end() : options.dims.find(name);
+      const auto* const given = given_size(options, *input, i, dim);
       if (dim.size && *dim.size <= 0) return invalid(fmt::format("dimension {} is {}", i, *dim.size));
-      if (given != options.dims.end()) {
+      if (given) {
         if (given->second <= 0)
-          return Error{ExitCode::usage, fmt::format("--dim {}={}: a dimension must be positive", name, given->second)};
+          return Error{ExitCode::usage,
+                       fmt::format("--dim {}={}: a dimension must be positive", given->first, given->second)};
         type.dims.push_back({given->second});
       } else if (!dim.size && (name.empty() ? i == 0 : name == symbol)) {
         type.dims.push_back(kBatch);
@@ -118,11 +151,9 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
         type.dims.push_back(kBatch);
       } else {
         const std::string shown =
-            name.empty()
-                ? fmt::format(
-                      "dimension {} of input '{}', which has neither name nor size: export the model with a size", i,
-                      input->name)
-                : fmt::format("'{}' (dimension {} of input '{}')", name, i, input->name);
+            name.empty() ? fmt::format("'{}' (dimension {} of input '{}', which has no name)", place_of(*input, i), i,
+                                       input->name)
+                         : fmt::format("'{}' (dimension {} of input '{}')", name, i, input->name);
         open.push_back(shown);
         type.dims.push_back({1});
       }

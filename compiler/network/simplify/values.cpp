@@ -20,12 +20,27 @@ bool is_lifted_by_dynamo(const ModelTensor& tensor) {
                                       begins("_lifted") || (begins("int64_") && name.find("_cast") != name.npos));
 }
 
+// A number of TensorFlow's operator Const: "scope/Const:0", "scope/Const_3:0". Frozen variables keep their own names
+// ("scope/bias/ReadVariableOp:0"). jax2tf, however, gives this name to parameters, too.
+bool is_const_of_tensorflow(std::string_view name) {
+  if (name.starts_with("jax2tf")) return false;
+  std::string_view last = name.substr(name.rfind('/') + 1);
+  if (last.ends_with(":0")) last.remove_suffix(2);
+  else if (last.size() == name.size()) return false;  // neither a scope nor an output
+  if (!last.starts_with("Const")) return false;
+  last.remove_prefix(5);
+  return last.empty() || (last.size() > 1 && last[0] == '_' &&
+                          last.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
 // A scalar with the name of a constant. TorchScript's exporter also gives such names to parameters that it has
-// transposed.
+// transposed. Paddle's exporter writes the numbers of its own code as "helper.constant.3".
 bool is_named_as_constant(const ModelTensor& tensor) {
   const std::string& name = tensor.name;
   return elements_of(tensor) == 1 &&
-         (name.starts_with("onnx::") || name.starts_with("Constant") || name.find("/Constant") != std::string::npos);
+         (name.starts_with("onnx::") || name.starts_with("Constant") || name.find("/Constant") != std::string::npos ||
+          name.starts_with("helper.constant.") || name.starts_with("p2o.helper.constant.") ||
+          is_const_of_tensorflow(name));
 }
 
 // Names that exporters and optimizers give to numbers in the code: "475", "const_6__13".
