@@ -58,6 +58,7 @@ Result<ImportedModel> import_model(const ModelRequest& request, bool to_write, R
   PLIMSOLL_ASSIGN(ImportedModel model,
                   import_onnx(request.model, {.batch = request.batch,
                                               .dims = request.dims,
+                                              .inputs = request.inputs,
                                               .may_fix_batch = request.network.loss.kind == LossKind::output,
                                               .strict = request.strict,
                                               .holds_weights = to_write,

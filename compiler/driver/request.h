@@ -33,6 +33,7 @@ struct ModelRequest {
   bool nondeterministic = false;
   std::optional<int64_t> threads = {};  // of the trainer; absent: the processors available to this process
   std::map<std::string, int64_t> dims = {};  // sizes of symbolic dimensions other than the batch
+  std::map<std::string, int64_t> inputs = {};  // inputs that are always this number
   std::string layout = "auto";          // auto, plain, nChw8c, nChw16c; on cuda nchw, nhwc
   bool strict = false;
   bool require_batch_norm = false;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -110,6 +111,12 @@ Error not_a_model(const std::string& path, const std::string& bytes, int64_t siz
   return error(fmt::format("it is not an ONNX protobuf (first bytes {})", first_bytes(bytes)));
 }
 
+bool only_classical(const onnx::ModelProto& model) {
+  const auto& opsets = model.opset_import();
+  return !opsets.empty() &&
+         std::all_of(opsets.begin(), opsets.end(), [](const auto& opset) { return opset.domain() == "ai.onnx.ml"; });
+}
+
 Status check_versions(const onnx::ModelProto& model, const std::string& path) {
   if (model.ir_version() < kOldestIr || model.ir_version() > kNewestIr)
     return Error{ExitCode::unsupported,
@@ -120,7 +127,10 @@ Status check_versions(const onnx::ModelProto& model, const std::string& path) {
   const int64_t opset = opset_of(model);
   if (opset == 0)
     return Error{ExitCode::invalid_model,
-                 fmt::format("model '{}' does not import an opset of the domain ai.onnx", path)};
+                 fmt::format("model '{}' does not import an opset of the domain ai.onnx", path),
+                 only_classical(model) ? std::vector<std::string>{"it has operators of ai.onnx.ml only: a classical "
+                                                                  "model, which is not trained by gradients"}
+                                       : std::vector<std::string>{}};
   if (opset < kOldestOpset || opset > kNewestOpset)
     return Error{
         ExitCode::unsupported,

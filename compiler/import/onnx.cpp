@@ -26,6 +26,7 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
   // The plain data as a network (compiler/network). Changes made on the way are also applied to the file.
   const SimplifyOptions how{.batch = options.batch,
                             .dims = options.dims,
+                            .inputs = options.inputs,
                             .may_fix_batch = options.may_fix_batch,
                             .strict = options.strict,
                             .output = options.output,

@@ -20,6 +20,7 @@ namespace plimsoll {
 struct ImportOptions {
   int64_t batch = 1;                        // samples in one iteration; also used to check sizes for overflow
   std::map<std::string, int64_t> dims = {};  // symbolic dimensions other than the batch: --dim seq=128
+  std::map<std::string, int64_t> inputs = {};  // inputs that are always this number: --input sr=16000
   // If the model is valid only for a fixed number of samples, that number is `batch`: products of samples with each
   // other.
   bool may_fix_batch = false;

@@ -615,3 +615,21 @@ TEST_CASE("damaged bytes never crash") {
     }
   }
 }
+
+TEST_CASE("a quantized model, and a classical one, are refused with what they are") {
+  for (const auto& [op, domain] : {std::pair("DynamicQuantizeLinear", ""), std::pair("QLinearConv", ""),
+                                   std::pair("MatMulInteger", ""), std::pair("QGemm", "com.microsoft"),
+                                   std::pair("DynamicQuantizeLSTM", "com.microsoft")}) {
+    CAPTURE(op);
+    ModelBuilder build;
+    build.input("x", {"N", "4"}).node(op, {"x"}, {"y"}, "odd").set_domain(domain);
+    const std::string told = outcome(build.output("y").import());
+    CHECK_THAT(told, StartsWith("5: ") && Contains("quantized") && Contains("compile the float32 model"));
+    CHECK(told.find("ORT_ENABLE_BASIC") == told.npos);
+  }
+  ModelBuilder trees;
+  trees.input("x", {"N", "4"}).node("TreeEnsembleRegressor", {"x"}, {"y"}, "trees").set_domain("ai.onnx.ml");
+  CHECK_THAT(outcome(trees.output("y").import()), StartsWith("5: ") && Contains("classical models"));
+  trees.model.mutable_opset_import(0)->set_domain("ai.onnx.ml");
+  CHECK_THAT(outcome(trees.import()), StartsWith("4: ") && Contains("a classical model"));
+}

@@ -216,3 +216,29 @@ TEST_CASE("a weight inside a branch is one of the model, so that the file holds 
   CHECK_THAT(told(weight_inside("inner")),
              StartsWith("5: ") && Contains("'inner' is a weight inside a node, and another value has its name"));
 }
+
+// A model for two sampling rates: an input selects the branch.
+TEST_CASE("an input that is given a number decides a branch") {
+  ModelBuilder build(17);
+  build.input("x", {"N", "4"}).input("rate", {}, onnx::TensorProto::INT64).weight("w", {4, 5}).constant_scalar("r", 16);
+  build.node("Equal", {"rate", "r"}, {"condition"});
+  put_branches(
+      build.node("If", {"condition"}, {"y"}, "if"),
+      branch([](onnx::GraphProto& graph) { add_node(graph, "MatMul", {"x", "w"}, "inner"); }, "inner"),
+      branch([](onnx::GraphProto& graph) { add_node(graph, "Tanh", {"x"}, "inner"); }, "inner"));
+  build.output("y");
+  CHECK_THAT(outcome(build.import()), StartsWith("5: ") && Contains("If: 1 node, 'if'") &&
+                                          Contains("depends on input 'rate': --input rate=NUMBER decides it"));
+  const auto wide = build.import({.batch = 4, .inputs = {{"rate", 16}}});
+  REQUIRE(outcome(wide) == "ok");
+  CHECK(wide->network.values[wide->network.outputs[0]].type.dims == Dims{kBatch, {5}});
+  CHECK(wide->network.inputs.size() == 1);
+  CHECK(wide->notes[0] == "input 'rate' is always 16; the trainer does not read it");
+  const auto narrow = build.import({.batch = 4, .inputs = {{"rate", 8}}});
+  REQUIRE(outcome(narrow) == "ok");
+  CHECK(narrow->network.values[narrow->network.outputs[0]].type.dims == Dims{kBatch, {4}});
+  CHECK_THAT(outcome(build.import({.batch = 4, .inputs = {{"speed", 8}}})),
+             StartsWith("2: --input speed=8: the model has no input of this name; inputs: 'x', 'rate'"));
+  CHECK_THAT(outcome(build.import({.batch = 4, .inputs = {{"x", 8}}})),
+             StartsWith("2: --input x=8: input 'x' cannot be this number"));
+}

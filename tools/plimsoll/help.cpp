@@ -30,7 +30,7 @@ const std::vector<NamedGroup>& option_groups() {
        {"trainable", "freeze", "frozen-statistics", "momentum", "nesterov", "weight-decay", "clip-norm",
         "optimizer-state", "class-axis", "class-weights", "pos-weight", "ignore-index", "label-smoothing",
         "mixed-labels", "output"}},
-      {"what the model leaves open", {"dim", "assume", "modes", "assume-shared", "strict", "require-bn"}},
+      {"what the model leaves open", {"dim", "input", "assume", "modes", "assume-shared", "strict", "require-bn"}},
       {"how to meet the budget",
        {"policy", "sub-batch", "batch-norm", "process-budget", "host-budget", "algorithms-of", "capacity"}},
       {"several ranks", {"ranks", "rank-costs"}},

@@ -48,6 +48,8 @@ class InspectCommand final : public Command {
         html_("html", cl::value_desc("FILE.html"), cl::desc("for a plan: write a self-contained page"), cl::sub(sub)),
         dims_("dim", cl::value_desc("NAME=SIZE"),
               cl::desc("for a model: size of a symbolic dimension other than the batch"), cl::sub(sub)),
+        inputs_("input", cl::value_desc("NAME=NUMBER"),
+                cl::desc("for a model: an integer or boolean input that is always this number"), cl::sub(sub)),
         weights_("weights", cl::desc("for a model: list its weights, and which of them are trained"), cl::sub(sub)),
         patterns_(sub),
         measured_("measured", cl::value_desc("FILE.json"),
@@ -60,8 +62,8 @@ class InspectCommand final : public Command {
     if (std::filesystem::is_directory(what_.getValue(), ignored) || what_.getValue().ends_with(".json") ||
         what_.getValue().ends_with(".plan")) {
       for (const cl::Option& option : std::initializer_list<std::reference_wrapper<const cl::Option>>{
-               dims_, weights_, patterns_.trainable, patterns_.freeze, patterns_.frozen_statistics, patterns_.assume,
-               patterns_.output})
+               dims_, inputs_, weights_, patterns_.trainable, patterns_.freeze, patterns_.frozen_statistics,
+               patterns_.assume, patterns_.output})
         if (option.getNumOccurrences() > 0)
           return Error{ExitCode::usage,
                        fmt::format("--{} applies to models, but {} is a plan", option.ArgStr.str(), what_.getValue())};
@@ -126,8 +128,9 @@ class InspectCommand final : public Command {
   Status inspect_model() const {
     if (batch_ < 1) return Error{ExitCode::usage, "--batch is less than 1"};
     PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(dims_));
+    PLIMSOLL_ASSIGN(const auto inputs, numbers_by_name(inputs_));
     PLIMSOLL_ASSIGN(ImportedModel model,
-                    import_onnx(what_, {.batch = batch_, .dims = dims, .output = patterns_.output}));
+                    import_onnx(what_, {.batch = batch_, .dims = dims, .inputs = inputs, .output = patterns_.output}));
     if (!patterns_.output.empty()) {
       PLIMSOLL_TRY(choose_output(model.network, patterns_.output, model.notes));
       prune_dead_nodes(model.network);
@@ -198,6 +201,7 @@ class InspectCommand final : public Command {
   cl::opt<bool> json_;
   cl::opt<std::string> trace_, html_;
   cl::list<std::string> dims_;
+  cl::list<std::string> inputs_;
   cl::opt<bool> weights_;
   WeightOptions patterns_;
   cl::opt<std::string> measured_;

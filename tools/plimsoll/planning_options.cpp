@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -152,6 +153,10 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
       dims("dim", cl::value_desc("NAME=SIZE"),
            cl::desc("size of a symbolic dimension other than the batch; INPUT:AXIS names one that has no name"),
            cl::sub(sub)),
+      inputs("input", cl::value_desc("NAME=NUMBER"),
+             cl::desc("an integer or boolean input that is always this number: a sampling rate, a flag; may be "
+                      "repeated"),
+             cl::sub(sub)),
       layout("layout", cl::init("auto"), cl::value_desc("NAME"),
              cl::desc("tensor layout for images: auto (default) chooses by the times of the tasks; on the host plain, "
                       "nChw8c, nChw16c; on cuda nchw, nhwc"),
@@ -327,20 +332,36 @@ const std::string& policy_help(const std::string& default_name) {
   return text;
 }
 
-Result<std::map<std::string, int64_t>> sizes_by_name(const cl::list<std::string>& given) {
-  std::map<std::string, int64_t> dims;
+namespace {
+
+// NAME=NUMBER, each name once. `example`: of the option and a number of at least `least`.
+Result<std::map<std::string, int64_t>> named_numbers(const cl::list<std::string>& given, const char* option,
+                                                     const char* form, const char* example, int64_t least) {
+  std::map<std::string, int64_t> numbers;
   for (const std::string& text : given) {
     const size_t equals = text.find('=');
     int64_t value = 0;
     const char* const first = text.c_str() + (equals == std::string::npos ? text.size() : equals + 1);
     const auto [rest, failure] = std::from_chars(first, text.c_str() + text.size(), value);
-    if (equals == 0 || failure != std::errc{} || *rest != '\0' || value < 1)
-      return Error{ExitCode::usage, fmt::format("'--dim {}' is not NAME=SIZE, for example --dim seq=128", text)};
-    const auto [at, fresh] = dims.emplace(text.substr(0, equals), value);
+    if (equals == 0 || failure != std::errc{} || *rest != '\0' || value < least)
+      return Error{ExitCode::usage, fmt::format("'--{} {}' is not {}, for example --{} {}", option, text, form, option,
+                                                example)};
+    const auto [at, fresh] = numbers.emplace(text.substr(0, equals), value);
     if (!fresh)
-      return Error{ExitCode::usage, fmt::format("--dim {} is given twice: {} and {}", at->first, at->second, value)};
+      return Error{ExitCode::usage,
+                   fmt::format("--{} {} is given twice: {} and {}", option, at->first, at->second, value)};
   }
-  return dims;
+  return numbers;
+}
+
+}  // namespace
+
+Result<std::map<std::string, int64_t>> sizes_by_name(const cl::list<std::string>& given) {
+  return named_numbers(given, "dim", "NAME=SIZE", "seq=128", 1);
+}
+
+Result<std::map<std::string, int64_t>> numbers_by_name(const cl::list<std::string>& given) {
+  return named_numbers(given, "input", "NAME=NUMBER", "sr=16000", INT64_MIN);
 }
 
 namespace {
@@ -391,6 +412,7 @@ Result<std::optional<int64_t>> bytes_given(const char* flag, const cl::opt<std::
 Result<ModelRequest> request_of(const ModelOptions& options) {
   if (options.quiet && options.verbose) return usage("-q and -v are mutually exclusive");
   PLIMSOLL_ASSIGN(auto dims, sizes_by_name(options.dims));
+  PLIMSOLL_ASSIGN(auto inputs, numbers_by_name(options.inputs));
   PLIMSOLL_ASSIGN(LossRequest loss, loss_request(options));
   if (!options.loss_output.empty() && !options.weights.output.empty())
     return usage("--loss output:NAME and --output NAME are mutually exclusive");
@@ -417,6 +439,7 @@ Result<ModelRequest> request_of(const ModelOptions& options) {
       .nondeterministic = options.nondeterministic,
       .threads = given<int64_t>(options.threads),
       .dims = std::move(dims),
+      .inputs = std::move(inputs),
       .layout = options.layout,
       .strict = options.strict,
       .require_batch_norm = options.require_bn,

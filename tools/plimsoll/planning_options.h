@@ -45,6 +45,7 @@ struct ModelOptions {
   llvm::cl::opt<bool> nondeterministic, remeasure;
   llvm::cl::opt<long long> threads;
   llvm::cl::list<std::string> dims;
+  llvm::cl::list<std::string> inputs;
   llvm::cl::opt<std::string> layout;
   llvm::cl::opt<Attention> attention;
   llvm::cl::opt<LossForm> loss_form;
@@ -97,5 +98,7 @@ const std::string& policy_help(const std::string& default_name);
 
 // The sizes of --dim, by name.
 Result<std::map<std::string, int64_t>> sizes_by_name(const llvm::cl::list<std::string>& dims);
+// Of --input.
+Result<std::map<std::string, int64_t>> numbers_by_name(const llvm::cl::list<std::string>& inputs);
 
 }  // namespace plimsoll

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "compiler/network/simplify/attributes.h"
@@ -11,6 +13,7 @@
 #include "compiler/network/simplify/graph_order.h"
 #include "compiler/network/simplify/inner_graphs.h"
 #include "compiler/network/simplify/listed_sequences.h"
+#include "compiler/network/simplify/node_checks.h"
 #include "compiler/network/simplify/widen.h"
 #include "compiler/support/counted.h"
 
@@ -42,6 +45,39 @@ Result<std::unordered_map<int, bool>> find_conditions(const Model& model, const 
 }
 
 }  // namespace
+
+std::string open_condition(const Model& model, const ModelNode& branching) {
+  std::unordered_map<std::string_view, const ModelNode*> makers;
+  for (const ModelNode& node : model.nodes)
+    for (const std::string& output : node.outputs) makers.emplace(output, &node);
+  std::vector<std::string_view> open = {branching.inputs.begin(), branching.inputs.end()};
+  std::unordered_set<std::string_view> seen(open.begin(), open.end());
+  while (!open.empty()) {
+    const auto maker = makers.find(open.back());
+    open.pop_back();
+    if (maker == makers.end()) continue;
+    for (const std::string& input : maker->second->inputs)
+      if (seen.insert(input).second) open.push_back(input);
+  }
+  std::string names, flags;
+  bool of_samples = false;
+  int64_t count = 0;
+  for (const DeclaredValue& input : model.inputs) {
+    if (!seen.contains(input.name)) continue;
+    names += fmt::format("{}'{}'", ++count > 1 ? ", " : "", input.name);
+    flags += fmt::format("{}--input {}=NUMBER", count > 1 ? " " : "", input.name);
+    const auto is_one = [](const DeclaredDim& dim) { return dim.size == 1; };
+    of_samples = of_samples || is_real(input.type) || !input.dims ||
+                 !std::all_of(input.dims->begin(), input.dims->end(), is_one);
+  }
+  const std::string what = fmt::format("{}: its condition", describe(branching));
+  if (count == 0) return what + " is not known while compiling: export the model with one branch";
+  if (!of_samples)
+    return fmt::format("{} depends on input {}: {} {} it", what, names, flags, count == 1 ? "decides" : "decide");
+  return fmt::format("{} depends on input {}, and a trainer runs the same nodes for all samples: export the model with "
+                     "one branch",
+                     what, names);
+}
 
 bool is_branching(const ModelNode& node) { return node.op == "If" && node.branches; }
 

@@ -16,6 +16,9 @@
 
 namespace plimsoll {
 
+// What the condition of an If depends on, and what to do about it, if it is not known.
+std::string open_condition(const Model& model, const ModelNode& branching);
+
 // Whether it is an If with two branches.
 bool is_branching(const ModelNode& node);
 

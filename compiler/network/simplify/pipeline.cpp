@@ -6,6 +6,7 @@
 #include "compiler/network/simplify/branches.h"
 #include "compiler/network/simplify/chosen_output.h"
 #include "compiler/network/simplify/findings.h"
+#include "compiler/network/simplify/given_inputs.h"
 #include "compiler/network/simplify/graph_order.h"
 #include "compiler/network/simplify/lift_weights.h"
 #include "compiler/network/simplify/merged_weights.h"
@@ -23,6 +24,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
 
   // The model without its weights. Edits move nodes, so the order is recomputed.
   PLIMSOLL_TRY(check_attributes(model, model.opset));
+  PLIMSOLL_TRY(give_inputs(model, options, notes));
   PLIMSOLL_TRY(take_branches(model, options, notes));
   PLIMSOLL_ASSIGN(GraphOrder order, order_graph(model));
   notes_of_order(order, notes);

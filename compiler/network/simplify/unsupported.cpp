@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -19,9 +22,20 @@ bool is_of_tensorflow(const ModelNode& node) {
   return is_of_onnx(node) && (node.op == "Erfc" || node.op.ends_with("PartitionedCall") ||
                               node.op.starts_with("Stateless") || node.op.starts_with("TensorList"));
 }
+
+// "QLinearConv", "DynamicQuantizeLinear", "MatMulInteger"; onnxruntime's "QGemm", "QAttention", "DynamicQuantizeLSTM".
+bool is_quantized(const ModelNode& node) {
+  const std::string& op = node.op;
+  return op.find("QuantizeLinear") != op.npos || op.starts_with("QLinear") || op.ends_with("Integer") ||
+         (is_of_onnxruntime(node) && (op.starts_with("Q") || op.find("Quantize") != op.npos || op.ends_with("NBits") ||
+                                      op.find("Integer") != op.npos));
+}
 }  // namespace
 
-void Unsupported::add_operator(const ModelNode& node, const Op* op) {
+void Unsupported::add_operator(const ModelNode& node, const Op* op, std::string advice) {
+  if (!advice.empty()) advice_.push_back(std::move(advice));
+  quantized_ = quantized_ || is_quantized(node);
+  classical_ = classical_ || node.domain == "ai.onnx.ml";
   std::string title = is_of_onnx(node) ? node.op : node.domain + "::" + node.op;
   if (op && op->of_onnx()) title += fmt::format(" (supported in opsets {} to {})", op->first_opset, op->last_opset);
   const auto [at, fresh] = group_of_.emplace(title, groups_.size());
@@ -50,7 +64,16 @@ Status Unsupported::status(int64_t opset) const {
   for (const Group& group : groups_)
     error.notes.push_back(fmt::format("{}: {}, {}{}", group.title, counted(group.nodes, "node"), group.first,
                                       group.nodes > kNamesShown ? ", …" : ""));
-  if (by_onnxruntime_)
+  for (size_t i = 0; i < std::min(advice_.size(), kMessagesShown); ++i) error.notes.push_back(advice_[i]);
+  if (quantized_)
+    error.notes.push_back(
+        "the model is quantized: it computes in 8 bits or less, and its rounded weights cannot be trained; compile the "
+        "float32 model that it was made from, and quantize the trained one");
+  if (classical_)
+    error.notes.push_back(
+        "operators of ai.onnx.ml are classical models (trees, kernels, encoders of categories), which are not trained "
+        "by gradients; of a pipeline, export the network alone");
+  if (by_onnxruntime_ && !quantized_)
     error.notes.push_back(
         "onnxruntime defines some of these operators, and ONNX does not: if onnxruntime's optimizer wrote this file, "
         "compile the file that it read, or limit it to ORT_ENABLE_BASIC");

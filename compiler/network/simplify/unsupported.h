@@ -14,7 +14,8 @@ namespace plimsoll {
 // their nodes and the names of the first ones, then the unsupported features of single nodes.
 class Unsupported {
  public:
-  void add_operator(const ModelNode& node, const Op* op);  // op: a supported operator that the model's opset excludes
+  // `op`: a supported operator that the model's opset excludes. `advice`: what to do about this node, or empty.
+  void add_operator(const ModelNode& node, const Op* op, std::string advice = {});
   void add_message(std::string message) { messages_.push_back(std::move(message)); }
   Status status(int64_t opset) const;
 
@@ -27,9 +28,12 @@ class Unsupported {
   std::vector<Group> groups_ = {};
   std::map<std::string, size_t> group_of_ = {};
   std::vector<std::string> messages_ = {};
+  std::vector<std::string> advice_ = {};
   bool by_onnxruntime_ = false;  // one of the operators is one that onnxruntime's optimizer writes
   bool of_tensorflow_ = false;   // one is an operator of TensorFlow that tf2onnx has not converted
   bool loop_of_keras_ = false;   // one is a loop in which tf2onnx writes a recurrent layer
+  bool quantized_ = false;       // one computes in 8 bits, or converts from or to them
+  bool classical_ = false;       // one is of ai.onnx.ml
 };
 
 }  // namespace plimsoll
