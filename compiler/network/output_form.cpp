@@ -33,6 +33,14 @@ Dim product_behind(const Dims& dims, size_t axis) {
   return product;
 }
 
+// Whether the elements of the output are those of the input, as also of a mean or a maximum of one element each.
+bool only_moves(const Network& network, const Node& node) {
+  if (node.marks != NodeMarks{} || node.outputs.size() != 1) return false;
+  if (find_op(node.op)->moves_only) return true;
+  return node.op.starts_with("Reduce") && NodeView(network, node).input_type(0).elements() ==
+                                              network.values[node.outputs[0]].type.elements();
+}
+
 // The axis of the input that a node which only moves elements makes its output's `axis`. nullopt: none, or unknown.
 std::optional<size_t> axis_before(const Network& network, const Node& node, size_t axis) {
   const NodeView view(network, node);
@@ -67,7 +75,7 @@ std::optional<Rows> rows_of(const Network& network, ValueId value, size_t axis) 
     if (!input.valid() || !network.values[input].type.depends_on_batch()) continue;
     const Dims& from = network.values[input].type.dims;
     const size_t at = axis_of_batch(from);
-    if (!find_op(node.op)->moves_only) {
+    if (!only_moves(network, node)) {
       // Such a node computes row by row: an operator that reorders samples is refused while importing.
       if (from.size() != to.size() || from[axis] != to[axis]) continue;
       return rows_of(network, input, axis);
@@ -163,7 +171,7 @@ ValueId without_activation(Network& network, ValueId output, Activation activati
       for (auto move = moves.rbegin(); move != moves.rend(); ++move) scores = repeat(network, *move, scores);
       return scores;
     }
-    if (!find_op(node.op)->moves_only || node.marks != NodeMarks{} || node.outputs.size() != 1) return output;
+    if (!only_moves(network, node)) return output;
     if (activation == Activation::softmax) {
       const auto before = axis_before(network, node, axis);
       if (!before) return output;

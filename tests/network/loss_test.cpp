@@ -486,6 +486,17 @@ TEST_CASE("an activation before the loss is left out, whatever moves its result"
     CHECK(b.network.nodes.size() == 4);
     CHECK(b.of_input(0) == Dims{kBatch, {8}, {3}});
   }
+  for (const int64_t size : {1, 2}) {  // of a mean over one element, or over two
+    CAPTURE(size);
+    ScoredRows b;
+    const ValueId p = b.node("Sigmoid", {b.node("MatMul", {b.x, b.w})});
+    const ValueId parts = b.moved("Reshape", "shape", {-1, 24 / size, size}, p);
+    b.network.outputs = {b.moved("ReduceMean", "axes", {2}, parts)};
+    REQUIRE(attach_loss(b.network, LossKind::binary_cross_entropy, notes).ok());
+    size_t sigmoids = 0;
+    for (const Node& node : b.network.nodes) sigmoids += node.op == "Sigmoid";
+    CHECK(sigmoids == (size == 1 ? 0 : 1));
+  }
   for (const int64_t classes : {1, 2}) {
     CAPTURE(classes);
     ScoredRows b;
