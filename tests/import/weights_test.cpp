@@ -275,6 +275,27 @@ TEST_CASE("a single number with the name that an exporter gives to constants is 
   }
 }
 
+// JAX computes a variance as E[x^2] - E[x]^2, which rounding may make negative.
+TEST_CASE("a bound of what is under a square root is not trained") {
+  for (const bool under_root : {true, false}) {
+    CAPTURE(under_root);
+    ModelBuilder build;
+    build.input("x", {"N", "4"}).weight("zero", {}, 0).weight("epsilon", {}, 1e-6F).integers("form", {-1, 4});
+    build.node("Mul", {"x", "x"}, {"squares"});
+    build.node("Max", {"squares", "zero"}, {"bounded"}, "bound");
+    build.node("Reshape", {"bounded", "form"}, {"formed"});
+    build.node("Add", {"formed", "epsilon"}, {"sum"}, "add");
+    build.node(under_root ? "Sqrt" : "Sigmoid", {"sum"}, {"y"});
+    build.output("y");
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    const Value* zero = find_value(imported->network, "zero");
+    CHECK((zero && zero->trainable) == !under_root);
+    CHECK_THAT(imported->reasons.at("zero"),
+               StartsWith(under_root ? "bound that node 'bound' (Max) sets" : "a gradient reaches it"));
+  }
+}
+
 TEST_CASE("places that tell a parameter, and places that do not") {
   ModelBuilder build;
   build.input("x", {"N", "4"})

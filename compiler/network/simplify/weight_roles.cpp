@@ -119,6 +119,10 @@ class RoleFinder {
       const ModelTensor& tensor = *roots->second[0];
       if (op == "Add" && node.inputs.size() == 2) look_at_addend(node, node.inputs[1 - i], tensor);
       if (op == "Sub" && i == 0) look_at_addend(node, node.inputs[1], tensor);
+      if (is_bound(node) && longer_axes(tensor) == 0 && only_bounds_roots(tensor.name))
+        roles_.try_emplace(tensor.name,
+                           WeightRole{WeightRole::Kind::epsilon,
+                                      fmt::format("bound that {} sets for a square root", describe(node))});
       if (op == "Mul" && node.inputs.size() == 2 && is_scale(tensor, node.inputs[1 - i]))
         roles_.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter,
                                                      fmt::format("normalization scale, read by {}", describe(node))});
@@ -207,6 +211,28 @@ class RoleFinder {
     return static_cast<size_t>(std::count_if(readers.begin(), readers.end(), [&](const ModelNode* reader) {
       return reader->op == "Add" && goes_under_a_root(*reader);
     }));
+  }
+
+  static bool is_bound(const ModelNode& node) {
+    return (node.op == "Max" || node.op == "Min") && node.inputs.size() == 2 && is_of_onnx(node);
+  }
+
+  // Whether all that reads the result is a square root, or an epsilon under one, also behind another form of it.
+  bool is_under_a_root(const ModelNode& node) const {
+    const auto found = readers_.find(node.outputs[0]);
+    if (found == readers_.end()) return false;
+    return std::all_of(found->second.begin(), found->second.end(), [&](const ModelNode* reader) {
+      if (!is_of_onnx(*reader)) return false;
+      if (reader->op == "Sqrt") return true;
+      return (reader->op == "Add" || elements_of(*reader) == Elements::shown) && is_under_a_root(*reader);
+    });
+  }
+
+  bool only_bounds_roots(const std::string& name) const {
+    const auto& readers = readers_.at(name);
+    return std::all_of(readers.begin(), readers.end(), [&](const ModelNode* reader) {
+      return is_bound(*reader) && is_under_a_root(*reader);
+    });
   }
 
   const Model& model_;
