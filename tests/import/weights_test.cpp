@@ -691,7 +691,7 @@ TEST_CASE("an exporter that folded batch normalizations, or writes them for eval
       .weight("var", {3});
   scopes.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"});
   scopes.output("y");
-  CHECK_THAT(scopes.import()->warnings[0], Contains("To export it for training"));
+  CHECK_THAT(scopes.import()->warnings[0], Contains("To keep the running statistics: --modes as-exported"));
   const ImportOptions required{.batch = 4, .require_normalization = true};
   CHECK_THAT(outcome(scopes.import(required)), StartsWith("4: the model has 1 batch normalization in evaluation mode"));
   onnx::StringStringEntryProto& scope = *scopes.graph().mutable_node(0)->add_metadata_props();

@@ -89,12 +89,14 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
   if (frozen > 0 && came_from_dynamo(model)) return {};
   // If the file states the modes, the user is asked (compiler/network/modes.h).
   if (frozen > 0 && !required && states_modes(model)) return {};
+  const bool torch = model.producer == "pytorch";
   if (frozen > 0)
     return found(
         fmt::format("the model has {} in evaluation mode; training uses the "
-                    "statistics of each batch. To export it for training: {}",
-                    counted(frozen, "batch normalization"), kTorchLine));
-  const bool torch = model.producer == "pytorch";
+                    "statistics of each batch. {}",
+                    counted(frozen, "batch normalization"),
+                    torch ? fmt::format("To export it for training: {}", kTorchLine)
+                          : "To keep the running statistics: --modes as-exported"));
   // VGG has biases and no normalization by design, and its weights keep their names.
   if (convolutions >= kConvolutions && with_bias * 4 >= convolutions * 3 && renamed * 2 >= convolutions && torch)
     return found(
