@@ -248,6 +248,22 @@ TEST_CASE("what gets a warning is refused when strict") {
              StartsWith("4: the model has 1 batch normalization in evaluation mode"));
 }
 
+TEST_CASE("weights of 8-bit integers get a warning: they are not trained") {
+  ModelBuilder build;
+  build.input("x", {"N", "8"}).weight("scale", {1, 8}).weight("w", {8, 8});
+  onnx::TensorProto& weight = *build.graph().mutable_initializer(1);
+  weight.set_name("w8");
+  weight.set_data_type(onnx::TensorProto::INT8);
+  weight.set_raw_data(std::string(64, '\x05'));
+  ModelBuilder::integer(build.node("Cast", {"w8"}, {"real"}), "to", onnx::TensorProto::FLOAT);
+  build.node("Mul", {"real", "scale"}, {"w"});
+  build.node("MatMul", {"x", "w"}, {"y"});
+  const auto imported = build.output("y").import();
+  REQUIRE(outcome(imported) == "ok");
+  REQUIRE(imported->warnings.size() == 1);
+  CHECK_THAT(imported->warnings[0], StartsWith("1 tensor of 8-bit integers, 'w8': the model is quantized"));
+}
+
 TEST_CASE("a model without anything to train gets a warning") {
   ModelBuilder build;
   build.input("x", {"N", "3"}).node("Relu", {"x"}, {"y"});

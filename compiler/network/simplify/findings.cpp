@@ -115,6 +115,22 @@ bool states_modes(const Model& model) {
   return model.producer == "pytorch" && !came_from_dynamo(model);
 }
 
+void find_quantized_weights(const Model& model, std::vector<std::string>& warnings) {
+  constexpr int64_t kElements = 64;  // smaller tensors are hardly the weights of a layer
+  int64_t count = 0;
+  std::string first;
+  for (const ModelTensor& tensor : model.initializers) {
+    const bool layer = tensor.dims.size() > 1 && elements_of(tensor).value_or(0) >= kElements;
+    if (tensor.type != ElementType::i8 || !layer) continue;
+    if (++count == 1) first = tensor.name;
+  }
+  if (count > 0)
+    warnings.push_back(fmt::format(
+        "{} of 8-bit integers, '{}'{}: the model is quantized, and these weights are not trained. Compile the float32 "
+        "model that it was made from",
+        counted(count, "tensor"), first, count > 1 ? " and others" : ""));
+}
+
 void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings) {
   const bool any =
       std::any_of(network.values.begin(), network.values.end(), [](const Value& value) { return value.trainable; });

@@ -29,6 +29,9 @@ bool states_modes(const Model& model);
 // Warns about NaN and infinity in weights. Error under `strict`: invalid_model.
 Status find_bad_weights(const Model& model, const Network& network, bool strict, std::vector<std::string>& warnings);
 
+// Warns about matrices and filters of 8-bit integers: a quantizer rounded them, and they are not trained.
+void find_quantized_weights(const Model& model, std::vector<std::string>& warnings);
+
 // Warns if nothing can be trained: something is missing, or the file is not of the kind its user thinks.
 void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings);
 

@@ -52,6 +52,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   find_dropped_biases(model, made.network, made.warnings);
   PLIMSOLL_TRY(find_merged_weights(model, had_constants, made.network, made.perhaps_merged, made.warnings));
   PLIMSOLL_TRY(find_bad_weights(model, made.network, options.strict, made.warnings));
+  find_quantized_weights(model, made.warnings);
   find_nothing_to_train(made.network, made.warnings);
   if (options.strict && !made.warnings.empty())
     return Error{ExitCode::invalid_model, made.warnings[0], {made.warnings.begin() + 1, made.warnings.end()}};
