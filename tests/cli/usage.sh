@@ -27,6 +27,11 @@ expect 2 plimsoll plan net.onnx --batch 8 --dim seq=4
 says "--dim seq=4: the model has no dimension of this name"
 expect 2 plimsoll inspect net.onnx --dim seq=4
 says "--dim seq=4: the model has no dimension of this name"
+expect 2 plimsoll plan net.onnx --batch 8 --input rate;             says "NAME=NUMBER"
+expect 2 plimsoll plan net.onnx --batch 8 --input rate=8
+says "--input rate=8: the model has no input of this name"
+expect 2 plimsoll inspect net.onnx --input rate=8
+says "--input rate=8: the model has no input of this name"
 expect 2 plimsoll plan net.onnx --batch 8 --dim n=4 --dim n=5;       says "--dim n is given twice: 4 and 5"
 expect 2 plimsoll plan net.onnx --batch 8 --no-such-flag;             says "no-such-flag"
 expect 2 plimsoll plan net.onnx --batch 8 --lr 0.1;                   says "that is a trainer's flag"

@@ -10,6 +10,7 @@
 #include "compiler/network/simplify/fold.h"
 #include "compiler/network/simplify/spellings.h"
 #include "compiler/ops/op.h"
+#include "compiler/network/simplify/options.h"
 #include "tests/import/model_builder.h"
 
 using namespace plimsoll;
@@ -504,6 +505,25 @@ TEST_CASE("symbolic dimensions want a number") {
   CHECK(find_value(sized->network, "y")->type.dims == Dims{kBatch, {3}, {8}});
   CHECK_THAT(outcome(nameless.import({.batch = 4, .dims = {{"x:1", 3}, {"x:2", 8}}})),
              StartsWith("2: --dim x:2=8: the model has no dimension of this name; symbolic dimensions: 'N', 'x:1'"));
+}
+
+TEST_CASE("a dimension that is said to be the batch is") {
+  ModelBuilder build;
+  build.input("x", {"", "", "8"}).input("state", {"2", "", "8"}).node("Add", {"x", "x"}, {"y"});
+  ModelBuilder::ints(build.node("Transpose", {"state"}, {"turned"}), "perm", {1, 0, 2});
+  build.node("Add", {"y", "turned"}, {"z"});
+  build.output("z");
+  CHECK_THAT(outcome(build.import()), StartsWith("2: ") && Contains("--dim NAME=batch"));
+  const auto imported = build.import({.batch = 4, .dims = {{"x:1", 2}, {"state:1", kIsBatch}}});
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(find_value(imported->network, "z")->type.dims == Dims{kBatch, {2}, {8}});
+
+  ModelBuilder steps;
+  steps.input("x", {"a", "b", "8"}).node("Relu", {"x"}, {"y"});
+  steps.output("y");
+  const auto second = steps.import({.batch = 4, .dims = {{"a", 3}, {"b", kIsBatch}}});
+  REQUIRE(outcome(second) == "ok");
+  CHECK(find_value(second->network, "y")->type.dims == Dims{{3}, kBatch, {8}});
 }
 
 // Paddle's exporters write -1 or a question mark.

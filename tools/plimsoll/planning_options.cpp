@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/network/simplify/options.h"
 #include "compiler/driver/pass_names.h"
 #include "compiler/support/output.h"
 #include "passes/planner.h"
@@ -151,7 +152,8 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                        "the processors that this process may use; of 16 or more, one is left for copies and decoding"),
               cl::sub(sub)),
       dims("dim", cl::value_desc("NAME=SIZE"),
-           cl::desc("size of a symbolic dimension other than the batch; INPUT:AXIS names one that has no name"),
+           cl::desc("size of a symbolic dimension other than the batch; INPUT:AXIS names one that has no name; "
+                    "the size batch: it is the number of samples"),
            cl::sub(sub)),
       inputs("input", cl::value_desc("NAME=NUMBER"),
              cl::desc("an integer or boolean input that is always this number: a sampling rate, a flag; may be "
@@ -334,13 +336,19 @@ const std::string& policy_help(const std::string& default_name) {
 
 namespace {
 
-// NAME=NUMBER, each name once. `example`: of the option and a number of at least `least`.
+// NAME=NUMBER, each name once. `example`: of the option and a number of at least `least`. `words`: what may be given in
+// place of a number.
 Result<std::map<std::string, int64_t>> named_numbers(const cl::list<std::string>& given, const char* option,
-                                                     const char* form, const char* example, int64_t least) {
+                                                     const char* form, const char* example, int64_t least,
+                                                     const std::map<std::string, int64_t>& words) {
   std::map<std::string, int64_t> numbers;
   for (const std::string& text : given) {
     const size_t equals = text.find('=');
     int64_t value = 0;
+    if (equals != std::string::npos && equals > 0 && words.contains(text.substr(equals + 1))) {
+      numbers[text.substr(0, equals)] = words.at(text.substr(equals + 1));
+      continue;
+    }
     const char* const first = text.c_str() + (equals == std::string::npos ? text.size() : equals + 1);
     const auto [rest, failure] = std::from_chars(first, text.c_str() + text.size(), value);
     if (equals == 0 || failure != std::errc{} || *rest != '\0' || value < least)
@@ -357,11 +365,11 @@ Result<std::map<std::string, int64_t>> named_numbers(const cl::list<std::string>
 }  // namespace
 
 Result<std::map<std::string, int64_t>> sizes_by_name(const cl::list<std::string>& given) {
-  return named_numbers(given, "dim", "NAME=SIZE", "seq=128", 1);
+  return named_numbers(given, "dim", "NAME=SIZE", "seq=128", 1, {{"batch", kIsBatch}});
 }
 
 Result<std::map<std::string, int64_t>> numbers_by_name(const cl::list<std::string>& given) {
-  return named_numbers(given, "input", "NAME=NUMBER", "sr=16000", INT64_MIN);
+  return named_numbers(given, "input", "NAME=NUMBER", "sr=16000", INT64_MIN, {});
 }
 
 namespace {

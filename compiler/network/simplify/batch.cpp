@@ -48,15 +48,18 @@ const std::pair<const std::string, int64_t>* given_size(const SimplifyOptions& o
   return nullptr;
 }
 
-// The symbol of the batch: the first dimension of the first input, unless the user gave it a number, or another
-// dimension has a batch-like name and that one does not (then the model is sequence-first).
+// The symbol of the batch: the one that the user says is it, or the first dimension of the first input. Not the latter
+// if the user gave it a number, or if another dimension has a batch-like name and that one does not (then the model is
+// sequence-first).
 std::string batch_symbol(const std::vector<const DeclaredValue*>& inputs, const SimplifyOptions& options) {
   std::string first;
   for (const auto* input : inputs) {
     const std::vector<DeclaredDim> dims = dims_of(*input);
     for (size_t i = 0; i < dims.size(); ++i) {
       const std::string& symbol = dims[i].symbol;
-      if (symbol.empty() || given_size(options, *input, i, dims[i])) continue;
+      const auto* const given = given_size(options, *input, i, dims[i]);
+      if (!symbol.empty() && given && given->second == kIsBatch) return symbol;
+      if (symbol.empty() || given) continue;
       const bool leading = i == 0, like_batch = looks_like_batch(symbol);
       if (first.empty() && like_batch) return symbol;
       if (symbol.find("batch") != std::string::npos) return symbol;
@@ -129,19 +132,26 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
                                                       input->name, input->dims->size(), kMaxRank)};
     TensorType type{.type = *element};
     const std::vector<DeclaredDim> dims = dims_of(*input);
+    bool batch_given = false;  // of this input
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const auto* const given = given_size(options, *input, i, dims[i]);
+      batch_given = batch_given || (given && given->second == kIsBatch);
+    }
     for (size_t i = 0; i < dims.size(); ++i) {
       const DeclaredDim& dim = dims[i];
       const std::string& name = dim.symbol;
       const auto* const given = given_size(options, *input, i, dim);
       if (dim.size && *dim.size <= 0) return invalid(fmt::format("dimension {} is {}", i, *dim.size));
-      if (given) {
+      if (given && given->second == kIsBatch) {
+        type.dims.push_back(kBatch);
+      } else if (given) {
         if (given->second <= 0)
           return Error{ExitCode::usage,
                        fmt::format("--dim {}={}: a dimension must be positive", given->first, given->second)};
         type.dims.push_back({given->second});
-      } else if (!dim.size && (name.empty() ? i == 0 : name == symbol)) {
+      } else if (!dim.size && (name.empty() ? i == 0 && !batch_given : name == symbol)) {
         type.dims.push_back(kBatch);
-      } else if (dim.size && i == 0 && symbol.empty() &&
+      } else if (dim.size && i == 0 && symbol.empty() && !batch_given &&
                  (!found.exported_batch || *found.exported_batch == *dim.size)) {
         found.exported_batch = *dim.size;
         type.dims.push_back(kBatch);
@@ -172,7 +182,10 @@ Result<ModelInputs> find_inputs(const Model& model, const SimplifyOptions& optio
   }
   Error error{ExitCode::usage,
               "the model has symbolic dimensions besides the batch; give each a size, for example --dim NAME=128"};
+  const bool nameless =
+      std::any_of(open.begin(), open.end(), [](const std::string& dim) { return dim.ends_with("no name)"); });
   error.notes = std::move(open);
+  if (nameless) error.notes.push_back("--dim NAME=batch says that a dimension is the number of samples");
   return error;
 }
 

@@ -9,6 +9,9 @@
 
 namespace plimsoll {
 
+// The size of a dimension that the user says is the batch: --dim state:1=batch.
+inline constexpr int64_t kIsBatch = -1;
+
 struct SimplifyOptions {
   int64_t batch = 1;                         // samples in one iteration; also used to check sizes for overflow
   std::map<std::string, int64_t> dims = {};  // symbolic dimensions other than the batch: --dim seq=128
