@@ -275,6 +275,26 @@ TEST_CASE("a single number with the name that an exporter gives to constants is 
   }
 }
 
+// TensorFlow adds the size of a table to negative indices, and its exporter gives equal constants one tensor.
+TEST_CASE("a number that is compared with integers is not trained") {
+  for (const bool whole : {true, false}) {
+    CAPTURE(whole);
+    ModelBuilder build;
+    build.input("ids", {"N", "4"}, whole ? onnx::TensorProto::INT32 : onnx::TensorProto::FLOAT).weight("zero", {}, 0);
+    ModelBuilder::integer(build.node("Cast", {"ids"}, {"reals"}), "to", onnx::TensorProto::FLOAT);
+    build.node("Less", {"reals", "zero"}, {"negative"}, "compare");
+    ModelBuilder::integer(build.node("Cast", {"negative"}, {"mask"}), "to", onnx::TensorProto::FLOAT);
+    build.node("Add", {"mask", "zero"}, {"y"}, "add");
+    build.output("y");
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    const Value* zero = find_value(imported->network, "zero");
+    CHECK((zero && zero->trainable) == !whole);
+    CHECK_THAT(imported->reasons.at("zero"), StartsWith(whole ? "number that node 'compare' (Less) compares with"
+                                                              : "a gradient reaches it"));
+  }
+}
+
 // JAX computes a variance as E[x^2] - E[x]^2, which rounding may make negative.
 TEST_CASE("a bound of what is under a square root is not trained") {
   for (const bool under_root : {true, false}) {

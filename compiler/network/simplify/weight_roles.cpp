@@ -119,6 +119,10 @@ class RoleFinder {
       const ModelTensor& tensor = *roots->second[0];
       if (op == "Add" && node.inputs.size() == 2) look_at_addend(node, node.inputs[1 - i], tensor);
       if (op == "Sub" && i == 0) look_at_addend(node, node.inputs[1], tensor);
+      if (is_comparison(node) && longer_axes(tensor) == 0 && is_whole(node.inputs[1 - i]))
+        roles_.try_emplace(tensor.name,
+                           WeightRole{WeightRole::Kind::epsilon,
+                                      fmt::format("number that {} compares with integers", describe(node))});
       if (is_bound(node) && longer_axes(tensor) == 0 && only_bounds_roots(tensor.name))
         roles_.try_emplace(tensor.name,
                            WeightRole{WeightRole::Kind::epsilon,
@@ -211,6 +215,32 @@ class RoleFinder {
     return static_cast<size_t>(std::count_if(readers.begin(), readers.end(), [&](const ModelNode* reader) {
       return reader->op == "Add" && goes_under_a_root(*reader);
     }));
+  }
+
+  // The Cast that makes a value, skipping nodes that only change its form.
+  const ModelNode* cast_before(const std::string& name) const {
+    const ModelNode* node = maker(name);
+    while (node && is_of_onnx(*node) && node->op != "Cast" && elements_of(*node) == Elements::shown &&
+           !node->inputs.empty())
+      node = maker(node->inputs[0]);
+    return node && is_of_onnx(*node) && node->op == "Cast" ? node : nullptr;
+  }
+
+  // Whether all of its elements are whole numbers: cast from integers, as TensorFlow's exporter compares indices.
+  bool is_whole(const std::string& name) const {
+    const ModelNode* const cast = cast_before(name);
+    if (!cast || cast->inputs.empty()) return false;
+    const auto input = std::find_if(model_.inputs.begin(), model_.inputs.end(),
+                                    [&](const DeclaredValue& of) { return of.name == cast->inputs[0]; });
+    if (input != model_.inputs.end()) return !is_real(input->type);
+    const ModelNode* const from = cast_before(cast->inputs[0]);
+    const ModelAttribute* const to = from ? find_attribute(*from, "to") : nullptr;
+    return to && !is_real(static_cast<ElementType>(to->integer()));
+  }
+
+  static bool is_comparison(const ModelNode& node) {
+    return is_of_onnx(node) && node.inputs.size() == 2 &&
+           (node.op.starts_with("Less") || node.op.starts_with("Greater") || node.op == "Equal");
   }
 
   static bool is_bound(const ModelNode& node) {
