@@ -669,3 +669,19 @@ TEST_CASE("a quantized model, and a classical one, are refused with what they ar
   trees.model.mutable_opset_import(0)->set_domain("ai.onnx.ml");
   CHECK_THAT(outcome(trees.import()), StartsWith("4: ") && Contains("a classical model"));
 }
+
+TEST_CASE("a small file that computes many large constants is refused") {
+  ModelBuilder build(17);
+  build.input("x", {"N", "2000"}).constant("square", {2000, 2000});
+  build.node("ConstantOfShape", {"square"}, {"zeros"});
+  std::string last = "x";
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = std::to_string(i);
+    build.node("EyeLike", {"zeros"}, {"eye" + name}, "eye" + name);
+    build.node("MatMul", {last, "eye" + name}, {"y" + name});
+    last = "y" + name;
+  }
+  build.output(last);
+  CHECK_THAT(outcome(build.import()),
+             Contains("5: node 'eye16' (EyeLike): the constants that the model computes up to here have more than"));
+}

@@ -55,6 +55,9 @@ std::map<std::string, NodeAttribute> attributes_of(const ModelNode& node) {
   return attributes;
 }
 
+// Elements of the constants that a model computes from shapes and from each other.
+constexpr int64_t kMostKnown = 16 * kKnownLimit;
+
 }  // namespace
 
 Result<Network> NetworkBuilder::build(const GraphOrder& order) {
@@ -69,13 +72,29 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   table_.set_unmarked_numbers_are_constants(model_.producer == "tf2onnx");
   PLIMSOLL_TRY(add_inputs());
   for (const ModelTensor& tensor : model_.initializers) table_[table_.define(tensor.name)].initializer = &tensor;
-  for (const int node : order.nodes)
+  for (const int node : order.nodes) {
     if (!know_condition(model_.nodes[node], node)) PLIMSOLL_TRY(add_node(model_.nodes[node]));
+    PLIMSOLL_TRY(limit_known(model_.nodes[node]));
+  }
   PLIMSOLL_TRY(unsupported_.status(opset_));
   PLIMSOLL_TRY(add_outputs());
   say_what_was_rewritten();
   materialise();
   return std::move(network_);
+}
+
+// A small file may compute many large constants.
+Status NetworkBuilder::limit_known(const ModelNode& source) {
+  for (const std::string& output : source.outputs) {
+    const ValueTable::Index index = table_.has(output) ? table_.find(output) : 0;
+    if (index < counted_ || !table_[index].known) continue;
+    known_elements_ += static_cast<int64_t>(table_[index].known->ints.size() + table_[index].known->reals.size());
+  }
+  counted_ = table_.size();
+  if (known_elements_ <= kMostKnown) return {};
+  return Error{ExitCode::unsupported,
+               fmt::format("{}: the constants that the model computes up to here have more than {} elements",
+                           describe(source), kMostKnown)};
 }
 
 Status NetworkBuilder::add_inputs() {

@@ -70,6 +70,7 @@ class NetworkBuilder {
   bool know_pieces(const ModelNode& source);
   bool know(const ModelNode& source);
   bool know_condition(const ModelNode& source, int index);
+  Status limit_known(const ModelNode& source);
   bool leave_in_order(const ModelNode& source);
   bool leave_to_readers(const ModelNode& source);
 
@@ -103,6 +104,8 @@ class NetworkBuilder {
   bool fixes_batch_ = false, finds_conditions_ = false;
   std::unordered_map<int, bool> conditions_ = {};  // by node
   int64_t written_elements_ = 0;  // of constants that replace operators
+  int64_t known_elements_ = 0;    // of what the nodes so far have computed
+  ValueTable::Index counted_ = 0;  // values before this one have been looked at
   // empty: the sequence is not supported
   std::unordered_map<ValueTable::Index, std::vector<std::string>> sequences_ = {};
   std::unordered_map<std::string, SampleIndices> sample_indices_ = {};  // of values that are not nodes

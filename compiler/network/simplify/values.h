@@ -41,6 +41,7 @@ class ValueTable {
   Index find(const std::string& name) const { return by_name_.at(name); }
   bool has(const std::string& name) const { return by_name_.contains(name); }
   Entry& operator[](Index index) { return entries_[index]; }
+  Index size() const { return entries_.size(); }
 
   // Of exponents and bounds without a role: whether one with a name of its own may be a parameter. TorchScript's
   // exporter marks no parameters; where the file marks them, all others are constants.
