@@ -58,6 +58,14 @@ Result<Network> build_chosen_output(Model& model, const GraphOrder& order, const
       error.notes.push_back("outputs that do not depend on these nodes: " + possible);
     return error;
   }
+  const auto is_chosen = [&](const DeclaredValue& output) { return output.name == options.output; };
+  if (std::none_of(model.outputs.begin(), model.outputs.end(), is_chosen)) {
+    std::string names;
+    for (const DeclaredValue& output : model.outputs)
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", output.name);
+    return Error{ExitCode::usage, fmt::format("the model has no output '{}' (--output); outputs: {}", options.output,
+                                              names)};
+  }
   Result<Network> chosen = build_output(model, options.output, weights, options, notes);
   if (!chosen.ok()) return network;
   for (const DeclaredValue& output : model.outputs)
