@@ -203,6 +203,11 @@ Known scatter_nd(const KnownCall& call) {
   return known;
 }
 
+std::optional<Dims> scatter_nd_dims(const KnownCall& call) {
+  const Dims* data = call.dims(0);
+  return data ? std::optional(*data) : std::nullopt;
+}
+
 Known tile(const KnownCall& call) {
   const KnownValue* data = call.known(0);
   const auto repeats = call.list("", 1);

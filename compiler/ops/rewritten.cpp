@@ -145,6 +145,7 @@ constexpr Op kRewritten[] = {
      .attributes = {attribute::text("reduction", attribute::kUpdates).since(16)},
      .samples_rule = SamplesRule::first_input,
      .evaluate = rewritten::scatter_nd,
+     .evaluate_dims = rewritten::scatter_nd_dims,
      .any_type = true},
     {.name = "Selu", .attributes = {attribute::real("alpha"), attribute::real("gamma")}},
     {.name = "SequenceAt"},

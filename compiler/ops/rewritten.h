@@ -15,6 +15,7 @@ Known non_zero(const KnownCall& call);
 Known range(const KnownCall& call);
 Known gather_nd(const KnownCall& call);
 Known scatter_nd(const KnownCall& call);
+std::optional<Dims> scatter_nd_dims(const KnownCall& call);
 Known tile(const KnownCall& call);
 Known trilu(const KnownCall& call);
 Known cast_like(const KnownCall& call);

@@ -336,3 +336,19 @@ TEST_CASE("picks that are the same within each sample are a Gather along the axe
   CHECK_THAT(said(1, {0, 3}), Contains("4: node 'node' (GatherND): index 3 is out of range for axis 1 of [N,3,4,2]"));
   CHECK_THAT(said(4, {0, 0, 0, 0, 1, 1, 1, 1}), Contains("indexes 4 axes of [N,3,4,2], beginning with axis 1"));
 }
+
+// A window that is shifted by 0 in one direction, as torchvision's Swin for videos writes its mask.
+TEST_CASE("writing into a part without elements changes nothing") {
+  ModelBuilder build(18);
+  build.input("x", {"N", "8", "4"});
+  build.node("Relu", {"x"}, {"h"});
+  build.constant("from", {0}).constant("to", {0}).constant("axis", {1});
+  build.node("Slice", {"h", "from", "to", "axis"}, {"none"});  // [N,0,4]
+  build.constant("rows", {2, 1}).constant("two", {0, 1}).node("Reshape", {"two", "rows"}, {"indices"});
+  build.node("ScatterND", {"none", "indices", "none"}, {"still_none"});
+  ModelBuilder::integer(build.node("Concat", {"still_none", "h"}, {"y"}), "axis", 1);
+  build.output("y");
+  const auto imported = build.import({.batch = 2});
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(imported->network.nodes.size() == 1);
+}
