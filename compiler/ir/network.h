@@ -48,6 +48,7 @@ struct Value {
   CausalMask causal = CausalMask::none;            // of parameters that are not trained
   std::optional<ConstantData> constant = {};       // of constants
   std::string initializer = {};                    // of parameters and statistics: the ONNX initializer with their data
+  std::optional<double> number = {};  // of parameters of one element that the file leaves undecided: the element
 };
 
 // An ONNX attribute as in the file. Tensors only if the compiler evaluates them.

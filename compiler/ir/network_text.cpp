@@ -66,6 +66,7 @@ std::string line_of(const Value& value) {
   if (value.causal != CausalMask::none)
     line += fmt::format(" causal {}", kCausalMasks[static_cast<size_t>(value.causal)]);
   line += option("initializer", value.initializer);
+  if (value.number) line += fmt::format(" number={}", number(*value.number));
   if (value.constant) line += " = " + list_of(*value.constant);
   return line;
 }
@@ -150,6 +151,7 @@ class NetworkParser {
     value.undecided = cursor_.accept_word("undecided");
     if (cursor_.accept_word("causal")) value.causal = static_cast<CausalMask>(one_of(kCausalMasks, "causal mask"));
     if (cursor_.accept("initializer=")) value.initializer = cursor_.name();
+    if (cursor_.accept("number=")) value.number = real();
     if (cursor_.accept("=")) value.constant = constant();
     if (!cursor_.error() && value.constant.has_value() != (value.kind == ValueKind::constant))
       cursor_.fail("only constants have elements");
@@ -246,6 +248,12 @@ class NetworkParser {
     const ConstantData one = numbers({cursor_.number_text()});
     if (!one.reals.empty()) return one.reals[0];
     return one.ints.empty() ? int64_t{0} : one.ints[0];
+  }
+
+  double real() {
+    const ConstantData one = numbers({cursor_.number_text()});
+    if (one.reals.empty()) cursor_.fail("expected a real number");
+    return one.reals.empty() ? 0 : one.reals[0];
   }
 
   ConstantData constant() {

@@ -3,6 +3,7 @@
 //   network three-convs v1 fused
 //   value %x input f32[N,3,64,64]
 //   value %c1.W parameter f32[16,3,3,3] trainable initializer=c1.weight
+//   value %scale parameter f32[] trainable undecided initializer=scale number=0.001
 //   value %shape constant i64[2] = [0,-1]
 //   value %c1.Y intermediate f32[N,16,64,64]:nChw16c in_bf16
 //   node c1 Conv opset=17 module=layer1.0.conv1 read %x %c1.W absent write %c1.Y {pads=[1,1,1,1]} relu

@@ -74,6 +74,12 @@ std::string flags_of(const std::vector<std::string>& patterns, const char* optio
   return text + (patterns.size() > kFlagsShown ? " …" : "");
 }
 
+// "'scale' f32[4]", or "'eps' f32[] = 0.001": the number often shows whether it is a parameter.
+std::string described(const Value& value) {
+  return fmt::format("'{}' {}", value.name, to_string(value.type)) +
+         (value.number ? fmt::format(" = {}", static_cast<float>(*value.number)) : "");
+}
+
 std::string readers_of(const Network& network, ValueId weight) {
   std::string first;
   int64_t more = -1;
@@ -107,8 +113,8 @@ Status decide_weights(Network& network, Assume assume, std::vector<std::string>&
             "the model does not say whether {} {} trained: the file does not distinguish parameters from buffers",
             counted(count, "tensor"), is_or_are(count))};
     for (size_t i = 0; i < std::min(weights.size(), kTensorsShown); ++i)
-      error.notes.push_back(fmt::format("'{}' {}, read by {}", network.values[weights[i]].name,
-                                        to_string(network.values[weights[i]].type), readers_of(network, weights[i])));
+      error.notes.push_back(
+          fmt::format("{}, read by {}", described(network.values[weights[i]]), readers_of(network, weights[i])));
     if (weights.size() > kTensorsShown)
       error.notes.push_back(fmt::format("… and {}; `plimsoll inspect MODEL.onnx --weights` lists all of them",
                                         counted(count - static_cast<int64_t>(kTensorsShown), "other tensor")));

@@ -25,7 +25,8 @@ std::vector<ValueId> undecided_weights(const Network& network);
 
 // Before: the loss is attached and dead nodes are removed; `freeze_weights` has applied the patterns, which decide the
 // weights they match. After: no value of the network is undecided. `notes` gets a line if `assume` decides. Error:
-// invalid_model, if weights are still undecided and `assume` is nothing. It lists them, with the flags to copy.
+// invalid_model, if weights are still undecided and `assume` is nothing. It lists them with the flags to
+// copy; those of one element with that number.
 Status decide_weights(Network& network, Assume assume, std::vector<std::string>& notes);
 
 }  // namespace plimsoll

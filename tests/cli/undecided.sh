@@ -27,6 +27,8 @@ save("eval.onnx", [
     node("MatMul", ["x", "w"], ["b"], "/fc/MatMul"),
     node("BatchNormalization", ["b"] + [t.name for t in norm], ["y"], "/bn/BatchNormalization", training_mode=0)
 ], [weight("w", 6, 5)] + norm)
+save("one.onnx", [node("MatMul", ["x", "w"], ["b"], "/fc/MatMul"), node("Mul", ["b", "step"], ["y"], "/Mul")],
+     [weight("w", 6, 5), numpy_helper.from_array(np.array(0.001, np.float32), "step")])
 off = [numpy_helper.from_array(np.array(0.25, np.float32), "quarter"), numpy_helper.from_array(np.array(False), "off")]
 save("drop.onnx", [node("Dropout", ["x", "quarter", "off"], ["d"], "drop"), node("MatMul", ["d", "w"], ["y"], "fc")],
      [weight("w", 6, 5)] + off, producer="other")
@@ -39,6 +41,7 @@ for command in "plan -o plan.json" "compile -o trainer" "compare --budget 100%" 
   says "to train: --trainable 'shift' --trainable 'gamma'"; says "to freeze: --freeze 'shift' --freeze 'gamma'"
   says "--assume trainable or --assume frozen"
 done
+expect 4 plimsoll plan one.onnx -o plan.json "${planning[@]}"; says "'step' f32[] = 0.001, read by node '/Mul' (Mul)"
 expect 4 plimsoll profile scaled.onnx --batch 8 -o p.json
 [[ ! -e trainer && ! -e plan.json && ! -e p.json ]] || fail "something is written"
 

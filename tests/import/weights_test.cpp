@@ -352,6 +352,21 @@ TEST_CASE("places that tell a parameter, and places that do not") {
   CHECK_THAT(imported->reasons.at("table"), StartsWith("embedding table of node 'embed'"));
 }
 
+TEST_CASE("a weight of one element that the file leaves undecided keeps its number for the question") {
+  ModelBuilder build;
+  build.input("x", {"N", "4"}).weight("one", {1, 1}, 0.001f).weight("two", {1, 4}, 0.5f).weight("w", {4, 4});
+  build.node("MatMul", {"x", "w"}, {"y1"}, "layer");
+  build.node("Mul", {"y1", "one"}, {"y2"}, "small");
+  build.node("Mul", {"y2", "two"}, {"y"}, "large");
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  for (const char* name : {"one", "two"}) CHECK(find_value(imported->network, name)->undecided);
+  CHECK(find_value(imported->network, "one")->number == 0.001F);
+  CHECK(!find_value(imported->network, "two")->number);
+  CHECK(!find_value(imported->network, "w")->number);
+}
+
 TEST_CASE("the log probabilities that a loss gives are not taken for what its kernel counts") {
   ModelBuilder build;
   build.input("x", {"N", "4"}).input("labels", {"N"}, onnx::TensorProto::INT64).weight("w", {4, 4});

@@ -59,6 +59,15 @@ TEST_CASE("weights of which nothing says whether they are trained are asked abou
                         Contains("to train: --trainable 'scale' --trainable 'it'\\''s\\[0]'") &&
                         Contains("to freeze: --freeze 'scale'") &&
                         Contains("--assume trainable or --assume frozen"));
+  // The number of a tensor of one element helps to decide.
+  Network single = with_undecided({"eps", "half"});
+  for (Value& value : single.values)
+    if (value.undecided) value.type.dims = {}, value.number = value.name == "eps" ? 0.001F : 0.5F;
+  std::vector<std::string> notes;
+  const Status status = decide_weights(single, Assume::nothing, notes);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().notes[0] == "'eps' f32[] = 0.001, read by node 'mul' (Mul, block)");
+  CHECK(status.error().notes[1] == "'half' f32[] = 0.5, read by node 'mul' (Mul, block)");
   // A weight that no node of the loss reads is not asked about.
   Network unread = with_undecided({"scale"});
   unread.nodes = IdVector<NodeId, Node>();

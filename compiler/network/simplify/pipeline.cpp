@@ -46,7 +46,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   PLIMSOLL_TRY(put_samples_first(made.network, notes));
 
   // Findings to report to the user.
-  complete_reasons(made.network, made.reasons);
+  complete_reasons(model, made.network, made.reasons);
   made.states_modes = states_modes(model);
   PLIMSOLL_TRY(find_folded_normalization(model, made.network, options.require_normalization, made.warnings));
   find_dropped_biases(model, made.network, made.warnings);

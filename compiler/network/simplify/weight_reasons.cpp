@@ -1,9 +1,26 @@
 #include "compiler/network/simplify/weight_reasons.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string_view>
 #include <unordered_set>
 
 namespace plimsoll {
+namespace {
+
+// The element of an f32 initializer that has one. nullopt also if the element is in an external file.
+std::optional<double> only_element(const Model& model, const std::string& name) {
+  const auto tensor = std::find_if(model.initializers.begin(), model.initializers.end(),
+                                   [&](const ModelTensor& one) { return one.name == name; });
+  float element = 0;
+  if (tensor == model.initializers.end() || tensor->type != ElementType::f32 || !tensor->data ||
+      tensor->data->size() != sizeof element)
+    return std::nullopt;
+  std::memcpy(&element, tensor->data->data(), sizeof element);
+  return element;
+}
+
+}  // namespace
 
 std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order, const WeightUses& weights) {
   std::unordered_set<std::string_view> read;
@@ -37,7 +54,7 @@ std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrd
   return reasons;
 }
 
-void complete_reasons(Network& network, std::map<std::string, std::string>& reasons) {
+void complete_reasons(const Model& model, Network& network, std::map<std::string, std::string>& reasons) {
   std::unordered_set<std::string> held;
   for (Value& value : network.values) {
     if (value.kind != ValueKind::parameter && value.kind != ValueKind::statistic) continue;
@@ -47,6 +64,7 @@ void complete_reasons(Network& network, std::map<std::string, std::string>& reas
     if (value.kind == ValueKind::statistic) reason->second = "a running statistic";
     else if (reason->second.empty()) {
       value.undecided = value.trainable;
+      if (value.undecided) value.number = only_element(model, value.initializer);
       reason->second = value.trainable
                            ? "a gradient reaches it; the file does not say whether it is a parameter or a buffer"
                            : "its name or values suggest a constant or a mask";

@@ -16,7 +16,7 @@ namespace plimsoll {
 std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrder& order, const WeightUses& weights);
 
 // If the use of an initializer does not decide, the network does. If neither does, its value is undecided, and the user
-// has to decide.
-void complete_reasons(Network& network, std::map<std::string, std::string>& reasons);
+// has to decide. `model`: with the initializers' elements, which are shown to the user.
+void complete_reasons(const Model& model, Network& network, std::map<std::string, std::string>& reasons);
 
 }  // namespace plimsoll
