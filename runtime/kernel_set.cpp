@@ -57,6 +57,7 @@ void KernelSet::add(size_t index, const KernelMaker& maker, std::span<const Oper
       throw KernelError(std::string(layers) + ": " + error.what());
   }
   touched_[index] = touched(operands, workspace_bytes);
+  touched_[index].selection = selection_of(maker, operands);
 }
 
 void KernelSet::make(size_t index, const KernelMaker& maker, std::span<const OperandDesc> operands,

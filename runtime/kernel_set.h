@@ -2,9 +2,11 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "runtime/kernel.h"
+#include "runtime/selection.h"
 
 namespace plimsoll {
 
@@ -42,6 +44,7 @@ class KernelSet {
     };
     std::vector<Bytes> operands;
     int64_t workspace_bytes;
+    std::optional<Selection> selection = {};
   };
 
   explicit KernelSet(size_t count, Where where = Where::may_differ) : where_(where), kernels_(count), touched_(count) {}

@@ -49,6 +49,8 @@ class Search {
     }
     const std::vector<Command>& commands = round_.commands();
     for (size_t i = 0; i < round_.forward_commands(); ++i) {
+      const std::string selected = look_before(commands[i]);
+      if (!selected.empty()) return {selected};
       play(commands[i]);
       if (job_.ranks) job_.ranks->pulse().beat();
       if (const std::string what = look_behind(commands[i]); !what.empty()) return {what};
@@ -77,9 +79,13 @@ class Search {
   }
 
   Found look(int64_t offset, int64_t bytes, DataType type = DataType::f32) {
+    fetch(offset, bytes);
+    return look(copy_.data(), bytes, type);
+  }
+
+  void fetch(int64_t offset, int64_t bytes) {
     copy_.resize(static_cast<size_t>(bytes));
     backend::copy_out(nullptr, copy_.data(), arena_.data() + offset, bytes);
-    return look(copy_.data(), bytes, type);
   }
 
   Found look_in_pool(const ProgramParameter& parameter) {
@@ -123,6 +129,40 @@ class Search {
       case Command::Kind::read_factor: break;
     }
     backend::finish(nullptr);
+  }
+
+  // Checks the indices or labels that the step is about to read. Those that are fed were checked before training.
+  std::string look_before(const Command& command) {
+    if (command.kind != Command::Kind::run && command.kind != Command::Kind::again) return "";
+    const KernelSet::Touched& touched = job_.kernels->touched_by(command.index);
+    if (!touched.selection) return "";
+    const Selection& selection = *touched.selection;
+    const auto& operand = touched.operands[selection.slot];
+    if (operand.type != DataType::i32 && operand.type != DataType::i64) return "";
+    fetch(round_.operands(command)[selection.slot], operand.bytes);
+    for (int64_t at = 0; at < operand.bytes; at += bytes_of(operand.type)) {
+      const int64_t number = integer_at(copy_.data() + at, operand.type);
+      if (selection.allows(number)) continue;
+      return std::string(kComputedByModel) + (selection.of_classes ? "label " : "index ") + std::to_string(number) +
+             " for " + written_by(command, touched) +
+             (selection.of_classes ? " when the number of classes is " : " when the axis has size ") +
+             std::to_string(selection.last + 1);
+    }
+    return "";
+  }
+
+  static int64_t integer_at(const std::byte* values, DataType type) {
+    int64_t wide = 0;
+    int32_t narrow = 0;
+    if (type == DataType::i64) return std::memcpy(&wide, values, sizeof wide), wide;
+    return std::memcpy(&narrow, values, sizeof narrow), narrow;
+  }
+
+  std::string written_by(const Command& command, const KernelSet::Touched& touched) const {
+    const std::span<const int64_t> offsets = round_.operands(command);
+    for (size_t i = 0; i < offsets.size(); ++i)
+      if (touched.operands[i].access == Access::write) return name_at(offsets[i], command.step);
+    return "step " + std::to_string(command.step);
   }
 
   // Checks what the step has written. Minus infinity alone comes from masks; if it does damage, later tensors hold NaN.
@@ -180,7 +220,7 @@ std::string what_went_wrong(const IterationResult& result, const std::string& ba
 
 void diverged(const IterationResult& result, const std::string& bad, const char* way_out) {
   char rate[80] = "";
-  if (!bad.ends_with(kInTheData))
+  if (!bad.ends_with(kInTheData) && !bad.starts_with(kComputedByModel))
     std::snprintf(rate, sizeof rate, "; lower --lr, now %g, or look for what is wrong in the data",
                   result.learning_rate);
   throw TrainerError(Exit::invalid_model, what_went_wrong(result, bad) + rate + way_out);

@@ -4,7 +4,8 @@
 // ScatterElements {x, indices, updates, y}  y = x, but updates[…, i, …] at indices[…, i, …]; absent updates are 0
 //
 // Kernels that write by index process each line along the axis in order, with one thread: no atomics, the same bits
-// every time. An index out of range writes nothing, and reads NaN or the smallest integer.
+// every time. An index out of range reads NaN or the smallest integer. ScatterElements writes that to the first element
+// of the line: the error is visible before any weight changes.
 #include "runtime/attrs/elements.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/layout.h"
@@ -56,18 +57,29 @@ __global__ void gather_elements_kernel(ElementLines lines, T none, const T* x, c
   y[at] = from < 0 ? none : x[start.of[1] + from];
 }
 
+// What an index out of range writes to the first element of its line.
+template <class T>
+struct OrNothing {
+  bool writes = false;
+  T value = {};
+};
+
 template <class T, class I>
-__global__ void scatter_elements_kernel(ElementLines lines, bool add, const I* indices, const T* updates, T* y) {
+__global__ void scatter_elements_kernel(ElementLines lines, bool add, OrNothing<T> none, const I* indices,
+                                        const T* updates, T* y) {
   const int64_t line = cuda::thread_number();
   if (line >= lines.count) return;
   const cuda::Places<2> start = cuda::place(lines.lines, static_cast<uint64_t>(line));
+  bool all_known = true;
   for (int64_t i = 0; i < lines.length; ++i) {
     const int64_t at = start.of[0] + i * lines.picked_step, to = lines.at(static_cast<int64_t>(indices[at]));
+    all_known = all_known && to >= 0;
     if (to < 0) continue;
     const T update = updates != nullptr ? updates[at] : T{0};
     T& element = y[start.of[1] + to];
     element = add ? static_cast<T>(element + update) : update;
   }
+  if (!all_known && none.writes) y[start.of[1]] = none.value;
 }
 
 template <class T>
@@ -110,8 +122,8 @@ PLIMSOLL_CUDA_KERNEL(GatherElementsBackward, {
     return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
       if (bytes > 0) cuda::check(cudaMemsetAsync(operand[2], 0, bytes, cuda::stream_of(context)), "cudaMemsetAsync");
       cuda::launch("gradient of elements", scatter_elements_kernel<float, I>, cuda::blocks_for(lines.count),
-                   cuda::kThreads, context, lines, true, reinterpret_cast<const I*>(operand[0]), cuda::in(operand, 1),
-                   cuda::out(operand, 2));
+                   cuda::kThreads, context, lines, true, OrNothing<float>{}, reinterpret_cast<const I*>(operand[0]),
+                   cuda::in(operand, 1), cuda::out(operand, 2));
     });
   });
 })
@@ -124,13 +136,14 @@ PLIMSOLL_CUDA_KERNEL(ScatterElements, {
     return by_index_type(operands[1].tensor.type, [&](auto index) -> std::unique_ptr<Kernel> {
       using T = decltype(zero);
       using I = decltype(index);
+      const OrNothing<T> none{.writes = true, .value = nothing<T>()};
       return cuda::kernel([=, add = attrs.add](const RunContext& context, std::byte* const* operand, std::byte*) {
         if (operand[0] != operand[3])
           cuda::check(
               cudaMemcpyAsync(operand[3], operand[0], bytes, cudaMemcpyDeviceToDevice, cuda::stream_of(context)),
               "cudaMemcpyAsync");
         cuda::launch("scatter of elements", scatter_elements_kernel<T, I>, cuda::blocks_for(lines.count),
-                     cuda::kThreads, context, lines, add, reinterpret_cast<const I*>(operand[1]),
+                     cuda::kThreads, context, lines, add, none, reinterpret_cast<const I*>(operand[1]),
                      reinterpret_cast<const T*>(operand[2]), reinterpret_cast<T*>(operand[3]));
       });
     });

@@ -4,7 +4,8 @@
 // ScatterElements {x, indices, updates, y}  y = x, but updates[…, i, …] at indices[…, i, …]; absent updates are 0
 //
 // Each line along the axis is processed in order by one thread, so the bits do not depend on the number of threads. An
-// index out of range writes nothing, and reads NaN or the smallest integer.
+// index out of range reads NaN or the smallest integer. ScatterElements writes that to the first element of the line:
+// the error is visible before any weight changes.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -128,12 +129,15 @@ std::unique_ptr<Kernel> ScatterElements::make(const Attrs& attrs, std::span<cons
         const T* updates = reinterpret_cast<const T*>(operand[2]);
         T* y = reinterpret_cast<T*>(operand[3]);
         lines.each([=, &lines](int64_t picked, int64_t table) {
+          bool all_known = true;
           for (int64_t i = 0, at = picked; i < lines.length; ++i, at += lines.picked_step) {
             const int64_t to = lines.at(indices[at]);
+            all_known = all_known && to >= 0;
             if (to < 0) continue;
             const T update = updates ? updates[at] : T{0};
             y[table + to] = add ? static_cast<T>(y[table + to] + update) : update;
           }
+          if (!all_known) y[table] = nothing<T>();
         });
       });
     });
