@@ -24,7 +24,7 @@ OLDEST_OPSET_WITH_MODES = 14  # the first opset with BatchNormalization's attrib
 
 def export(
     model,
-    example_inputs,
+    example_inputs=None,
     path=None,
     *,
     dynamic_batch=True,
@@ -40,7 +40,7 @@ def export(
     model           a torch.nn.Module. Each of its modules is exported in its mode: after model.train(), modules put
                     back into eval() keep their statistics. Values that forward() cuts off from the gradient, by
                     detach() or no_grad(), stay cut off. Or a keras.Model, which needs no example:
-                    export(model, "net.onnx"); of the options it has allow_unused only (keras_exporting.py).
+                    export(model, "net.onnx"). Its only option is allow_unused.
     example_inputs  a tensor, or a tuple of the arguments of model.forward()
     dynamic_batch   the first axis of every input tensor is the batch. False: the batch of the example
                     stays in the file.
@@ -55,8 +55,13 @@ def export(
     its forward(). Returns `path`.
     """
     if keras_exporting.is_keras(model):
-        return keras_exporting.export(model, example_inputs if path is None else path, allow_unused=allow_unused)
-    if path is None:
+        path = example_inputs if path is None else path
+        others = (exporter, input_names, output_names, opset_version)
+        if path is None or not dynamic_batch or allow_state or any(option is not None for option in others):
+            raise TypeError("export() of a Keras model needs a path, and its only option is allow_unused: "
+                            "export(model, 'net.onnx')")
+        return keras_exporting.export(model, path, allow_unused=allow_unused)
+    if example_inputs is None or path is None:
         raise TypeError("export() needs an example and a path: export(model, (x,), 'net.onnx')")
     import torch
 

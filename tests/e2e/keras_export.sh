@@ -1,5 +1,6 @@
 # plimsoll.export of new Keras models, whose biases are zero and whose scales are one: every trainable variable is
-# trained, and nothing else. plimsoll.load gives Keras the weights that Keras itself has after the same step.
+# trained, and nothing else. plimsoll.load gives Keras the weights that Keras itself has after the same step. A model
+# that cannot be exported is an error that says what to do.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_keras=$(python_with tensorflow keras tf2onnx onnx numpy)
 [[ -n $with_keras ]] || { echo "skipped: no Python here has tensorflow, keras, tf2onnx and onnx"; exit 77; }
@@ -102,3 +103,63 @@ PY
     --save $name.trained.onnx
   "$with_keras" step.py $name 2>log || { cat log; fail "the trainer's step is not Keras's"; }
 done
+
+"$with_keras" - 2>log <<'PY' || { cat log; fail "an error message"; }
+import importlib.util, os, warnings
+from unittest import mock
+import keras, plimsoll
+from keras import layers
+from tf2onnx import tfonnx
+
+
+def functional(layer):
+    inputs = keras.Input((4, 4))
+    return keras.Model(inputs, layers.Dense(3)(layer(inputs)))
+
+
+class Subclass(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(3)
+
+    def call(self, x):
+        return self.dense(x)
+
+
+def refused(kind, words, call):
+    try:
+        call()
+    except kind as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"no error: {words}")
+    assert not os.path.exists("refused.onnx")
+
+
+def exported(model, **options):
+    return lambda: plimsoll.export(model, "refused.onnx", **options)
+
+
+dense = functional(layers.Dense(4))
+refused(ValueError, "keras.Model(inputs, model(inputs))", exported(Subclass()))
+refused(ValueError, "dtype policy 'float32'", exported(functional(layers.Dense(4, dtype="float16"))))
+refused(ValueError, "dtype policy 'float32'", exported(functional(layers.Dense(4, dtype="mixed_bfloat16"))))
+refused(TypeError, "its only option is allow_unused", exported(dense, exporter="dynamo"))
+refused(TypeError, "needs a path", lambda: plimsoll.export(dense))
+refused(TypeError, "takes a keras.Model", lambda: plimsoll.load(object(), "refused.onnx"))
+with mock.patch.object(keras, "__version__", "2.15.0"):
+    refused(ValueError, "pip install 'keras>=3'", exported(dense))
+find = importlib.util.find_spec
+with mock.patch.object(importlib.util, "find_spec", lambda name: None if name == "tf2onnx" else find(name)):
+    refused(ModuleNotFoundError, "pip install tf2onnx", exported(dense))
+# Another version of tf2onnx: what was patched before is restored.
+call, fold = layers.Dropout.call, tfonnx.compute_const_folding_using_tf
+del tfonnx.compute_const_folding_using_tf
+refused(ImportError, "it is known to work with keras", exported(dense))
+assert layers.Dropout.call is call
+tfonnx.compute_const_folding_using_tf = fold
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    plimsoll.export(functional(layers.Dropout(0.5, noise_shape=(None, 1, 4), name="whole_rows")), path="noise.onnx")
+assert any("training: whole_rows." in str(one.message) for one in caught), [str(one.message) for one in caught]
+PY
