@@ -49,6 +49,21 @@ TEST_CASE("what a node of TensorFlow reads from a variable is trained, and a num
   CHECK(roles(other) == "w trained, Gelu/mul_2/x:0 asked, pos/add/ReadVariableOp:0 asked");
 }
 
+TEST_CASE("numbers are asked about in a file that does not name what is read from variables") {
+  const auto model = [](const std::string& weight, const std::string& number) {
+    ModelBuilder build = of_tensorflow();
+    build.input("x", {"N", "4"}).weight(weight, {4, 4}).weight(number, {}, 2);
+    build.node("MatMul", {"x", weight}, {"h"});
+    build.node("Mul", {"h", number}, {"y"});
+    build.output("y");
+    return roles(build);
+  };
+  CHECK(model("net/MatMul/ReadVariableOp:0", "net/mul/x:0") == "net/MatMul/ReadVariableOp:0 trained");
+  CHECK(model("net/kernel/read:0", "net/alpha/read:0") == "net/kernel/read:0 trained, net/alpha/read:0 asked");
+  CHECK(model("net/MatMul/ReadVariableOp:0", "jax2tf_net/Const_3:0") ==
+        "net/MatMul/ReadVariableOp:0 trained, jax2tf_net/Const_3:0 asked");
+}
+
 TEST_CASE("the scale and the shift of Keras's layer normalization are trained") {
   ModelBuilder build = of_tensorflow();
   build.input("x", {"N", "3", "4"}).weight("gamma", {4}, 1).weight("beta", {4}).weight("eps", {}, 1e-3f);

@@ -276,23 +276,50 @@ TEST_CASE("a single number with the name that an exporter gives to constants is 
 }
 
 // TensorFlow adds the size of a table to negative indices, and its exporter gives equal constants one tensor.
-TEST_CASE("a number that is compared with integers is not trained") {
-  for (const bool whole : {true, false}) {
-    CAPTURE(whole);
+TEST_CASE("a number that is compared with integers is not trained, where the exporter merges equal numbers") {
+  struct Case {
+    const char* producer;
+    onnx::TensorProto::DataType type;
+    const char* number;
+    const char* reason;
+  };
+  const char* const asked = "a gradient reaches it";
+  for (const auto& [producer, type, number, reason] :
+       {Case{"tf2onnx", onnx::TensorProto::INT32, "zeros", "number that node 'compare' (Less) compares with"},
+        Case{"tf2onnx", onnx::TensorProto::FLOAT, "zeros", asked},
+        Case{"tf2onnx", onnx::TensorProto::INT32, "limit/ReadVariableOp:0", "a variable of the TensorFlow model"},
+        Case{"another", onnx::TensorProto::INT32, "zeros", asked}}) {
+    CAPTURE(producer, type, number);
     ModelBuilder build;
-    build.input("ids", {"N", "4"}, whole ? onnx::TensorProto::INT32 : onnx::TensorProto::FLOAT).weight("zero", {}, 0);
+    build.model.set_producer_name(producer);
+    build.input("ids", {"N", "4"}, type).weight(number, {}, 0);
     ModelBuilder::integer(build.node("Cast", {"ids"}, {"reals"}), "to", onnx::TensorProto::FLOAT);
-    build.node("Less", {"reals", "zero"}, {"negative"}, "compare");
+    build.node("Less", {"reals", number}, {"negative"}, "compare");
     ModelBuilder::integer(build.node("Cast", {"negative"}, {"mask"}), "to", onnx::TensorProto::FLOAT);
-    build.node("Add", {"mask", "zero"}, {"y"}, "add");
+    build.node("Add", {"mask", number}, {"y"}, "add");
     build.output("y");
     const auto imported = build.import();
     REQUIRE(outcome(imported) == "ok");
-    const Value* zero = find_value(imported->network, "zero");
-    CHECK((zero && zero->trainable) == !whole);
-    CHECK_THAT(imported->reasons.at("zero"), StartsWith(whole ? "number that node 'compare' (Less) compares with"
-                                                              : "a gradient reaches it"));
+    const Value* value = find_value(imported->network, number);
+    CHECK((value && value->trainable) == !std::string(reason).starts_with("number"));
+    CHECK_THAT(imported->reasons.at(number), StartsWith(reason));
   }
+}
+
+TEST_CASE("bounds and additions are looked through in linear time") {
+  const int64_t count = 20'000;
+  ModelBuilder build;
+  build.input("x", {"N", "4"}).weight("zero", {}, 0);
+  build.node("Max", {"x", "zero"}, {"0"}, "bound");
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string from = fmt::format("{}", i);
+    build.node("Add", {from, from}, {fmt::format("{}", i + 1)});
+  }
+  build.node("Sqrt", {fmt::format("{}", count)}, {"y"});
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(outcome(imported) == "ok");
+  CHECK_THAT(imported->reasons.at("zero"), StartsWith("bound that node 'bound' (Max) sets for a square root"));
 }
 
 // JAX computes a variance as E[x^2] - E[x]^2, which rounding may make negative.

@@ -69,7 +69,7 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   masks_ = find_random_masks(model_.nodes, outputs);
   table_.set_unmarked_numbers_may_be_learned(model_.producer == "pytorch" && !model_.author &&
                                              exporter_marks(model_).empty());
-  table_.set_unmarked_numbers_are_constants(model_.producer == "tf2onnx");
+  table_.set_unmarked_numbers_are_constants(names_variables_of_tensorflow(model_));
   PLIMSOLL_TRY(add_inputs());
   for (const ModelTensor& tensor : model_.initializers) table_[table_.define(tensor.name)].initializer = &tensor;
   for (const int node : order.nodes) {

@@ -20,10 +20,12 @@ bool is_lifted_by_dynamo(const ModelTensor& tensor) {
                                       begins("_lifted") || (begins("int64_") && name.find("_cast") != name.npos));
 }
 
+constexpr std::string_view kJax = "jax2tf";  // how jax2tf begins the names of all that it writes
+
 // A number of TensorFlow's operator Const: "scope/Const:0", "scope/Const_3:0". Frozen variables keep their own names
 // ("scope/bias/ReadVariableOp:0"). jax2tf, however, gives this name to parameters, too.
 bool is_const_of_tensorflow(std::string_view name) {
-  if (name.starts_with("jax2tf")) return false;
+  if (name.starts_with(kJax)) return false;
   std::string_view last = name.substr(name.rfind('/') + 1);
   if (last.ends_with(":0")) last.remove_suffix(2);
   else if (last.size() == name.size()) return false;  // neither a scope nor an output
@@ -96,7 +98,8 @@ bool ValueTable::is_constant(const ModelTensor& initializer) {
   if (const auto role = weights_.roles.find(initializer.name); role != weights_.roles.end())
     return role->second.kind == WeightRole::Kind::epsilon;
   if (is_named_as_constant(initializer)) return true;
-  if (unmarked_numbers_are_constants_ && elements_of(initializer) == 1) return true;
+  const bool of_jax = initializer.name.starts_with(kJax);
+  if (unmarked_numbers_are_constants_ && elements_of(initializer) == 1 && !of_jax) return true;
   const auto [mask, unseen] = is_mask_.try_emplace(&initializer, false);
   if (unseen) mask->second = is_additive_mask(initializer);
   return mask->second;

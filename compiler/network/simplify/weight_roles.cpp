@@ -48,6 +48,7 @@ class RoleFinder {
     for (const auto& input : model_.inputs)
       if (!constants.contains(input.name)) fed_.insert(input.name);
     for (const int index : order_.nodes) follow(model_.nodes[index]);
+    find_roots();
     for (const int index : order_.nodes)
       if (is_of_onnx(model_.nodes[index])) look_at(model_.nodes[index]);
     return std::move(roles_);
@@ -119,7 +120,9 @@ class RoleFinder {
       const ModelTensor& tensor = *roots->second[0];
       if (op == "Add" && node.inputs.size() == 2) look_at_addend(node, node.inputs[1 - i], tensor);
       if (op == "Sub" && i == 0) look_at_addend(node, node.inputs[1], tensor);
-      if (is_comparison(node) && longer_axes(tensor) == 0 && is_whole(node.inputs[1 - i]))
+      // tf2onnx merges equal numbers, so others that read this one do not make it a parameter.
+      if (model_.producer == "tf2onnx" && is_comparison(node) && longer_axes(tensor) == 0 &&
+          is_whole(node.inputs[1 - i]))
         roles_.try_emplace(tensor.name,
                            WeightRole{WeightRole::Kind::epsilon,
                                       fmt::format("number that {} compares with integers", describe(node))});
@@ -247,21 +250,29 @@ class RoleFinder {
     return (node.op == "Max" || node.op == "Min") && node.inputs.size() == 2 && is_of_onnx(node);
   }
 
-  // Whether all that reads the result is a square root, or an epsilon under one, also behind another form of it.
-  bool is_under_a_root(const ModelNode& node) const {
-    const auto found = readers_.find(node.outputs[0]);
-    if (found == readers_.end()) return false;
-    return std::all_of(found->second.begin(), found->second.end(), [&](const ModelNode* reader) {
-      if (!is_of_onnx(*reader)) return false;
+  // Finds the values that are read by square roots only, or by an addition of an epsilon under one, also behind another
+  // form of them.
+  void find_roots() {
+    std::unordered_set<std::string_view> outputs;
+    for (const DeclaredValue& output : model_.outputs) outputs.insert(output.name);
+    const auto is_under_a_root = [&](const ModelNode* reader) {
+      if (!is_of_onnx(*reader) || reader->outputs.empty()) return false;
       if (reader->op == "Sqrt") return true;
-      return (reader->op == "Add" || elements_of(*reader) == Elements::shown) && is_under_a_root(*reader);
-    });
+      return (reader->op == "Add" || elements_of(*reader) == Elements::shown) &&
+             under_a_root_.contains(reader->outputs[0]);
+    };
+    for (auto index = order_.nodes.rbegin(); index != order_.nodes.rend(); ++index)
+      for (const std::string& output : model_.nodes[*index].outputs) {
+        const auto found = readers_.find(output);
+        if (found == readers_.end() || outputs.contains(output)) continue;
+        if (std::all_of(found->second.begin(), found->second.end(), is_under_a_root)) under_a_root_.insert(output);
+      }
   }
 
   bool only_bounds_roots(const std::string& name) const {
     const auto& readers = readers_.at(name);
     return std::all_of(readers.begin(), readers.end(), [&](const ModelNode* reader) {
-      return is_bound(*reader) && is_under_a_root(*reader);
+      return is_bound(*reader) && under_a_root_.contains(reader->outputs[0]);
     });
   }
 
@@ -272,6 +283,7 @@ class RoleFinder {
   std::unordered_set<std::string_view> fed_ = {};  // values that depend on the elements of an input of the model
   std::unordered_map<std::string_view, std::vector<const ModelNode*>> readers_ = {};
   std::unordered_map<std::string_view, const ModelNode*> maker_ = {};
+  std::unordered_set<std::string_view> under_a_root_ = {};
   std::unordered_map<std::string, WeightRole> roles_ = {};
 };
 
@@ -287,6 +299,12 @@ std::unordered_map<std::string, std::string> exporter_marks(const Model& model) 
 
 bool is_variable_of_tensorflow(std::string_view name) { return name.find("ReadVariableOp") != name.npos; }
 
+bool names_variables_of_tensorflow(const Model& model) {
+  return model.producer == "tf2onnx" &&
+         std::any_of(model.initializers.begin(), model.initializers.end(),
+                     [](const ModelTensor& tensor) { return is_variable_of_tensorflow(tensor.name); });
+}
+
 std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model, const GraphOrder& order) {
   auto roles = RoleFinder(model, order).run();
   if (model.producer == "plimsoll")
@@ -297,7 +315,8 @@ std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model
   if (model.producer == "tf2onnx")
     for (const ModelTensor& tensor : model.initializers)
       if (tensor.type == ElementType::f32 && is_variable_of_tensorflow(tensor.name))
-        roles.try_emplace(tensor.name, WeightRole{WeightRole::Kind::parameter, "a variable of the TensorFlow model"});
+        if (auto& role = roles[tensor.name]; role.reason.empty() || role.kind == WeightRole::Kind::epsilon)
+          role = {WeightRole::Kind::parameter, "a variable of the TensorFlow model"};
   for (const auto& [name, kind] : exporter_marks(model))
     if (kind == "PARAMETER") roles[name] = {WeightRole::Kind::parameter, "the exporter marks it as a parameter"};
   if (model.author)

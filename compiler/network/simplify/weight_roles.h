@@ -25,7 +25,8 @@ struct WeightRole {
 //     normalization (also of one written as primitive operators); the slope of a PRelu; a bias added to the output of a
 //     Conv, or of a MatMul with an initializer; a table from which a Gather selects rows by indices that come from an
 //     input; in a file of tf2onnx, what a node of TensorFlow reads from a variable;
-//   - epsilon: a scalar that is only added to the input of a Sqrt.
+//   - epsilon: a single number that is only added to the input of a Sqrt, or only bounds it; in a file of tf2onnx,
+//     which merges equal numbers, one that is compared with integers.
 // Other initializers have no role here. Names and elements identify some of them as constants (values.cpp); the rest is
 // undecided, and the user is asked (compiler/network/undecided.h).
 std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model, const GraphOrder& order);
@@ -41,6 +42,10 @@ WeightUses find_weight_uses(const Model& model, const GraphOrder& order);
 // Whether tf2onnx has named the initializer after a node that reads a variable: "dense/BiasAdd/ReadVariableOp:0". What
 // it computes from variables has other names.
 bool is_variable_of_tensorflow(std::string_view name);
+
+// Whether this is a file of tf2onnx in which variables have such names. They do not where a graph of TensorFlow 1 or of
+// jax2tf was frozen.
+bool names_variables_of_tensorflow(const Model& model);
 
 // Keyed by the initializer's name: PARAMETER, BUFFER, CONSTANT_TENSOR. torch's dynamo exporter records the module's
 // declaration in the value_info of each.
