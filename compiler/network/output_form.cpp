@@ -3,27 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "compiler/network/class_axis.h"
 #include "compiler/network/edit.h"
 #include "compiler/network/own_loss.h"
+#include "compiler/network/row_order.h"
+#include "compiler/network/value_uses.h"
 #include "compiler/ops/node_view.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
 namespace {
-
-size_t axis_of_batch(const Dims& dims) {
-  return static_cast<size_t>(std::find_if(dims.begin(), dims.end(), [](Dim dim) { return dim.batch; }) - dims.begin());
-}
-
-int64_t product_before(const Dims& dims, size_t axis) {
-  int64_t product = 1;
-  for (size_t i = 0; i < axis; ++i) product *= dims[i].value;  // at most the number of elements
-  return product;
-}
 
 // The elements behind an axis, and whether samples are among them.
 Dim product_behind(const Dims& dims, size_t axis) {
@@ -42,63 +36,18 @@ bool only_moves(const Network& network, const Node& node) {
 }
 
 // The axis of the input that a node which only moves elements makes its output's `axis`. nullopt: none, or unknown.
-std::optional<size_t> axis_before(const Network& network, const Node& node, size_t axis) {
+std::optional<size_t> axis_moved_from(const Network& network, const Node& node, size_t axis) {
   const NodeView view(network, node);
+  if (node.op == "Transpose") return axis_before(view, axis);
   const Dims& from = view.input_type(0).dims;
   const Dims& to = network.values[node.outputs[0]].type.dims;
-  if (node.op == "Transpose") {
-    std::vector<int64_t> reversed;
-    for (size_t i = from.size(); i-- > 0;) reversed.push_back(static_cast<int64_t>(i));
-    const std::vector<int64_t> perm = view.integers("perm", reversed);
-    return axis < perm.size() ? std::optional(static_cast<size_t>(perm[axis])) : std::nullopt;
-  }
   for (size_t i = 0; i < from.size(); ++i)
     if (from[i] == to[axis] && product_behind(from, i) == product_behind(to, axis)) return i;
   return std::nullopt;
 }
 
-// The rows of a dimension kN in the order of the samples and steps that they belong to.
-struct Rows {
-  int64_t steps_before = 1;  // all samples of one step follow each other
-  int64_t of_sample = 1;     // rows of one sample that follow each other
-};
-
-// Follows the batch of a value back to where it is a dimension of its own. `axis` holds the batch. nullopt: unknown.
-std::optional<Rows> rows_of(const Network& network, ValueId value, size_t axis) {
-  const int64_t rows = network.values[value].type.dims[axis].value;
-  if (rows == 1) return Rows{};
-  const auto maker = maker_of(network, value);
-  if (!maker) return std::nullopt;
-  const Node& node = network.nodes[*maker];
-  const Dims& to = network.values[value].type.dims;
-  for (const ValueId input : node.inputs) {
-    if (!input.valid() || !network.values[input].type.depends_on_batch()) continue;
-    const Dims& from = network.values[input].type.dims;
-    const size_t at = axis_of_batch(from);
-    if (!only_moves(network, node)) {
-      // Such a node computes row by row: an operator that reorders samples is refused while importing.
-      if (from.size() != to.size() || from[axis] != to[axis]) continue;
-      return rows_of(network, input, axis);
-    }
-    if (const auto before = axis_before(network, node, axis); before && from[*before] == to[axis])
-      return rows_of(network, input, *before);
-    const int64_t outside = product_before(from, at), kept = product_before(to, axis);
-    if (outside == kept) {
-      auto inner = rows_of(network, input, at);
-      if (!inner || rows % from[at].value != 0) return std::nullopt;
-      if (inner->steps_before == 1) return Rows{1, rows};
-      inner->of_sample *= rows / from[at].value;
-      return inner;
-    }
-    const int64_t steps = kept > 0 && outside % kept == 0 ? outside / kept : 0;
-    if (steps == 0 || from[at].value != 1 || rows % steps != 0) return std::nullopt;
-    return Rows{steps, rows / steps};
-  }
-  return std::nullopt;
-}
-
 // The node that makes a value, if it is of this operator.
-const Node* made_by(const Network& network, ValueId value, const char* op) {
+const Node* made_by(const Network& network, ValueId value, std::string_view op) {
   const auto maker = maker_of(network, value);
   return maker && network.nodes[*maker].op == op ? &network.nodes[*maker] : nullptr;
 }
@@ -128,7 +77,14 @@ std::optional<ValueId> read_by_spelled_softmax(const Network& network, const Nod
     if (node.op == "ReduceSum")
       return node.inputs[0] == powers && sums_axis(network, node, axis) ? std::optional(exponential->inputs[0])
                                                                        : std::nullopt;
-    if (node.op != "Expand" && find_op(node.op)->axes != AxesRule::regrouped) return std::nullopt;
+    if (node.op == "Expand") {  // repeats each sum along the axis, and along no other
+      Dims wide = NodeView(network, node).input_type(0).dims;
+      if (wide.size() != dims.size() || network.values[sum].type.dims != dims) return std::nullopt;
+      wide[axis] = dims[axis];
+      if (wide != dims) return std::nullopt;
+    } else if (find_op(node.op)->axes != AxesRule::regrouped) {
+      return std::nullopt;
+    }
     sum = node.inputs[0];
   }
   return std::nullopt;
@@ -159,12 +115,13 @@ ValueId repeat(Network& network, NodeId id, ValueId input) {
 ValueId without_activation(Network& network, ValueId output, Activation activation, size_t class_axis,
                            std::vector<std::string>& notes) {
   if (activation == Activation::none) return output;
+  const ValueUses uses(network);
   std::vector<NodeId> moves;
   size_t axis = class_axis;
   for (ValueId value = output;;) {
-    const auto maker = maker_of(network, value);
-    if (!maker) return output;
-    const Node& node = network.nodes[*maker];
+    const NodeId maker = uses.maker[value];
+    if (!maker.valid()) return output;
+    const Node& node = network.nodes[maker];
     if (const auto before = scores_before(network, node, activation, axis)) {
       notes.push_back(said_removed(network, node));
       ValueId scores = *before;
@@ -173,11 +130,11 @@ ValueId without_activation(Network& network, ValueId output, Activation activati
     }
     if (!only_moves(network, node)) return output;
     if (activation == Activation::softmax) {
-      const auto before = axis_before(network, node, axis);
+      const auto before = axis_moved_from(network, node, axis);
       if (!before) return output;
       axis = *before;
     }
-    moves.push_back(*maker);
+    moves.push_back(maker);
     value = node.inputs[0];
   }
 }
@@ -187,7 +144,8 @@ Result<ValueId> with_axis_of_samples(Network& network, ValueId output, std::vect
   const Dims& dims = shown.type.dims;
   const size_t axis = axis_of_batch(dims);
   if (axis == dims.size() || dims[axis].value == 1) return output;
-  const auto rows = rows_of(network, output, axis);
+  PLIMSOLL_ASSIGN(const auto orders, find_row_orders(network, std::array{output}));
+  const std::optional<RowOrder>& rows = orders[output];
   if (!rows)
     return Error{ExitCode::invalid_model,
                  fmt::format("output '{}' is {}: it is not known which of its rows belong to which sample, and labels "

@@ -515,3 +515,23 @@ TEST_CASE("what may be computed while compiling is not listed behind what is not
   });
   CHECK_THAT(refusal, Contains("Det") && Contains("Hardmax") && !Contains("CastLike") && !Contains("Cos"));
 }
+
+TEST_CASE("an example of one sample: rows of its steps and rows of its samples are not taken for each other") {
+  // Each of the two is [6,1,4] in the example. The first merges steps, so the second seems to split them.
+  const auto model = [](bool with_samples) {
+    return [with_samples](ModelBuilder& build) {
+      build.integers("in_threes", {1, 6, 4}).integers("rows", {-1, 4}).integers("steps", {6, 1, 4});
+      build.node("Reshape", {"x", "in_threes"}, {"x3"});
+      ModelBuilder::ints(build.node("Transpose", {"x3"}, {"turned"}), "perm", {1, 0, 2});
+      build.node("Reshape", {"turned", "rows"}, {"of_steps"});
+      build.node("Reshape", {"of_steps", "steps"}, {with_samples ? "a" : "y"});
+      if (!with_samples) return;
+      build.node("Reshape", {"x", "rows"}, {"of_samples"});
+      build.node("Relu", {"of_samples"}, {"r"});
+      build.node("Reshape", {"r", "steps"}, {"b"}, "split");
+      build.node("Add", {"a", "b"}, {"y"});
+    };
+  };
+  CHECK_THAT(said({"1", "24"}, model(false)), Contains("[6,N,4]"));
+  CHECK_THAT(said({"1", "24"}, model(true)), Contains("'split' (Reshape): combines rows of different samples"));
+}

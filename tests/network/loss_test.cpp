@@ -422,7 +422,12 @@ namespace {
 struct ScoredRows : Builder {
   ValueId x = value("x", ValueKind::input, {DataType::f32, {kBatch, {6}, {5}}});
   ValueId w = value("w", ValueKind::parameter, {DataType::f32, {{5}, {4}}});
+  ValueId square = value("square", ValueKind::parameter, {DataType::f32, {{6}, {5}}});
+  ValueId wide = value("wide", ValueKind::parameter, {DataType::f32, {{1}, {4}}});
 
+  ValueId reshaped(ValueId from, std::vector<int64_t> shape) {
+    return moved("Reshape", "shape", std::move(shape), from);
+  }
   ValueId moved(const std::string& op, const char* attribute, std::vector<int64_t> list, ValueId from) {
     const std::string name = op + std::to_string(network.nodes.size());
     Node node{.name = name, .op = op, .opset = op == "Reshape" ? 1 : 13, .inputs = {from}};
@@ -525,6 +530,38 @@ TEST_CASE("a trailing softmax that is spelled out is removed") {
     CHECK(b.network.values[b.network.nodes.back().inputs[0]].name == (same ? "Relu1.0" : "Div5.0"));
     CHECK(notes.size() == (same ? 1 : 0));
   }
+}
+
+TEST_CASE("a quotient whose sums are expanded along another axis is no softmax") {
+  for (const bool along : {true, false}) {
+    CAPTURE(along);
+    ScoredRows b;
+    const ValueId powers = b.node("Exp", {b.node("MatMul", {b.reshaped(b.x, {-1, 5, 6}), b.square})});
+    const ValueId axes = b.value("axes", ValueKind::constant, {DataType::i64, {{1}}});
+    b.network.values[axes].constant = ConstantData{.ints = {-1}};
+    const ValueId shape = b.value("shape", ValueKind::constant, {DataType::i64, {{3}}});
+    b.network.values[shape].constant = ConstantData{.ints = {1, 5, 5}};
+    const ValueId sum = b.node("ReduceSum", {powers, axes});
+    const ValueId turned = along ? sum : b.reshaped(sum, {-1, 1, 5});
+    b.network.outputs = {b.node("Div", {powers, b.node("Expand", {turned, shape})})};
+    std::vector<std::string> notes;
+    REQUIRE(attach_loss(b.network, {LossKind::softmax_cross_entropy, {}, 2}, notes).ok());
+    const auto divisions = std::count_if(b.network.nodes.begin(), b.network.nodes.end(),
+                                         [](const Node& node) { return node.op == "Div"; });
+    CHECK(divisions == (along ? 0 : 1));
+  }
+}
+
+TEST_CASE("rows of samples are known behind an operator that takes another dimension away") {
+  ScoredRows b;
+  const ValueId rows = b.reshaped(b.x, {-1, 5, 1});
+  ValueId mean = b.node("ReduceMean", {b.node("MatMul", {rows, b.wide})});
+  b.network.nodes.back().attributes = {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t{0}}};
+  b.network.values[mean].type.dims = {{6, true}, {4}};
+  b.network.outputs = {mean};
+  std::vector<std::string> notes;
+  REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes).ok());
+  CHECK(b.of_input(0) == Dims{kBatch, {6}, {4}});
 }
 
 TEST_CASE("a trailing softmax is removed") {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "compiler/network/row_order.h"
 #include "compiler/network/simplify/batch.h"
 #include "compiler/network/simplify/branches.h"
 #include "compiler/network/simplify/differentiable.h"
@@ -80,6 +81,7 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   PLIMSOLL_TRY(add_outputs());
   say_what_was_rewritten();
   materialise();
+  if (const auto orders = find_row_orders(network_, network_.outputs); !orders.ok()) return orders.error();
   return std::move(network_);
 }
 
