@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/network/edit.h"
+#include "compiler/network/value_uses.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
@@ -56,16 +57,22 @@ size_t axis_after(const NodeView& transpose, size_t axis) {
   return axis;
 }
 
-// The axis that the last node normalizes, if it is a single one. A Transpose after it moves the axis.
+// The axis that the last node normalizes, if it is a single one. Transposes after it move the axis.
 std::optional<size_t> axis_of_softmax(const Network& network, ValueId scores) {
-  const auto maker = maker_of(network, scores);
-  if (!maker) return std::nullopt;
-  if (const Node& node = network.nodes[*maker]; node.op == "Transpose") {
-    const auto axis = axis_of_softmax(network, node.inputs[0]);
-    return axis ? std::optional(axis_after(NodeView(network, node), *axis)) : std::nullopt;
+  const ValueUses uses(network);
+  std::vector<NodeId> turns;
+  while (uses.maker[scores].valid() && network.nodes[uses.maker[scores]].op == "Transpose") {
+    turns.push_back(uses.maker[scores]);
+    scores = network.nodes[turns.back()].inputs[0];
   }
-  for (size_t axis = 0; axis < network.values[scores].type.rank(); ++axis)
-    if (normalises_axis(network, network.nodes[*maker], axis)) return axis;
+  if (!uses.maker[scores].valid()) return std::nullopt;
+  const Node& last = network.nodes[uses.maker[scores]];
+  for (size_t axis = 0; axis < network.values[scores].type.rank(); ++axis) {
+    if (!normalises_axis(network, last, axis)) continue;
+    for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn)
+      axis = axis_after(NodeView(network, network.nodes[*turn]), axis);
+    return axis;
+  }
   return std::nullopt;
 }
 

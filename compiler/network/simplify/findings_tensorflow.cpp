@@ -5,7 +5,6 @@
 #include <set>
 #include <string_view>
 
-#include "compiler/network/edit.h"
 #include "compiler/network/simplify/findings.h"
 #include "compiler/ops/node_view.h"
 #include "compiler/ops/op.h"
@@ -17,14 +16,19 @@ namespace {
 // Batch normalizations of tf.nn.batch_normalization, which has this scope.
 constexpr std::string_view kScope = "/batchnorm/";
 
-const Node* sole_reader_of(const Network& network, ValueId value) {
-  const Node* sole = nullptr;
-  for (const Node& node : network.nodes) {
-    if (std::find(node.inputs.begin(), node.inputs.end(), value) == node.inputs.end()) continue;
-    if (sole) return nullptr;
-    sole = &node;
-  }
-  return sole;
+// The node that alone reads each value; nullptr if there is none.
+using SoleReaders = IdVector<ValueId, const Node*>;
+
+SoleReaders find_sole_readers(const Network& network) {
+  SoleReaders readers(network.values.size(), nullptr);
+  IdVector<ValueId, bool> several(network.values.size(), false);
+  for (const Node& node : network.nodes)
+    for (const ValueId input : node.inputs) {
+      if (!input.valid()) continue;
+      several[input] = several[input] || (readers[input] && readers[input] != &node);
+      readers[input] = several[input] ? nullptr : &node;
+    }
+  return readers;
 }
 
 bool is_initializer(const Network& network, ValueId value) {
@@ -37,15 +41,15 @@ bool reads_initializer(const Network& network, const Node& node) {
 }
 
 // Whether something is added to the layer's result before anything else is computed from it.
-bool has_bias(const Network& network, const Node& layer) {
+bool has_bias(const Network& network, const SoleReaders& readers, const Node& layer) {
   if (layer.inputs.size() > 2 && layer.inputs[2].valid()) return true;
-  const Node* node = sole_reader_of(network, layer.outputs[0]);
+  const Node* node = readers[layer.outputs[0]];
   while (node) {
     if (node->op == "Add" || node->op == "Sub" || node->op.ends_with("Normalization"))
       return reads_initializer(network, *node);
     const bool scales = node->op == "Mul" && reads_initializer(network, *node);
     if (!scales && find_op(node->op)->elements != Elements::shown) return false;
-    node = sole_reader_of(network, node->outputs[0]);
+    node = readers[node->outputs[0]];
   }
   return false;
 }
@@ -69,11 +73,12 @@ void find_dropped_biases(const Model& model, const Network& network, std::vector
   if (model.producer != "tf2onnx" || model.author) return;
   int64_t layers = 0, without = 0;
   std::string first;
+  const SoleReaders readers = find_sole_readers(network);
   for (const Node& node : network.nodes) {
     const bool layer = node.op == "Conv" || node.op == "ConvTranspose" || node.op == "MatMul" || node.op == "Gemm";
     if (!layer || !is_initializer(network, node.inputs[1]) || !network.values[node.inputs[1]].trainable) continue;
     ++layers;
-    if (has_bias(network, node)) continue;
+    if (has_bias(network, readers, node)) continue;
     if (++without == 1) first = NodeView(network, node).describe();
   }
   if (without == 0) return;
