@@ -38,6 +38,8 @@ expect 2 plimsoll plan net.onnx --batch 8 --lr 0.1;                   says "that
 expect 2 plimsoll plan net.onnx --batch;                              says "--batch needs a value: N"
 expect 2 plimsoll plan net.onnx --batch --budget 60%;                 says "--batch needs a value: N"
 expect 2 plimsoll plan net.onnx --batch=;                             says "--batch is ''; expected an integer"
+expect 2 plimsoll plan net.onnx --batch 8 --dim n=4 --dim n=batch;   says "--dim n is given twice: 4 and batch"
+expect 2 plimsoll plan net.onnx --batch 8 --dim m=batch;             says "--dim m=batch: the model has no dimension"
 expect 2 plimsoll plan net.onnx --batch 4 --batch 8;                  says "--batch is given twice: 4 and 8"
 expect 2 plimsoll plan net.onnx --batch 4 --strict --strict;          says "--strict is given twice"
 expect 2 plimsoll plan net.onnx --batch 4 --strict=maybe

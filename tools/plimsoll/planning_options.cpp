@@ -342,22 +342,22 @@ Result<std::map<std::string, int64_t>> named_numbers(const cl::list<std::string>
                                                      const char* form, const char* example, int64_t least,
                                                      const std::map<std::string, int64_t>& words) {
   std::map<std::string, int64_t> numbers;
+  std::map<std::string, std::string> texts;
   for (const std::string& text : given) {
     const size_t equals = text.find('=');
     int64_t value = 0;
-    if (equals != std::string::npos && equals > 0 && words.contains(text.substr(equals + 1))) {
-      numbers[text.substr(0, equals)] = words.at(text.substr(equals + 1));
-      continue;
-    }
+    const auto word = words.find(equals == std::string::npos ? "" : text.substr(equals + 1));
     const char* const first = text.c_str() + (equals == std::string::npos ? text.size() : equals + 1);
     const auto [rest, failure] = std::from_chars(first, text.c_str() + text.size(), value);
-    if (equals == 0 || failure != std::errc{} || *rest != '\0' || value < least)
+    if (equals > 0 && word != words.end()) value = word->second;
+    else if (equals == 0 || failure != std::errc{} || *rest != '\0' || value < least)
       return Error{ExitCode::usage, fmt::format("'--{} {}' is not {}, for example --{} {}", option, text, form, option,
                                                 example)};
-    const auto [at, fresh] = numbers.emplace(text.substr(0, equals), value);
+    const auto [at, fresh] = texts.emplace(text.substr(0, equals), text.substr(equals + 1));
     if (!fresh)
       return Error{ExitCode::usage,
-                   fmt::format("--{} {} is given twice: {} and {}", option, at->first, at->second, value)};
+                   fmt::format("--{} {} is given twice: {} and {}", option, at->first, at->second, first)};
+    numbers[at->first] = value;
   }
   return numbers;
 }

@@ -87,7 +87,8 @@ Status check_given_dims(const std::vector<const DeclaredValue*>& inputs, const M
   for (const auto& [name, size] : options.dims)
     if (!places.contains(name) && symbols.find("'" + name + "'") == std::string::npos)
       return Error{ExitCode::usage,
-                   fmt::format("--dim {}={}: the model has no dimension of this name; {}", name, size,
+                   fmt::format("--dim {}={}: the model has no dimension of this name; {}", name,
+                               size == kIsBatch ? "batch" : std::to_string(size),
                                symbols.empty() ? "it has no symbolic dimensions" : "symbolic dimensions: " + symbols)};
   const bool any = std::any_of(found.inputs.begin(), found.inputs.end(),
                                [](const ModelInput& input) { return input.type.depends_on_batch(); });
