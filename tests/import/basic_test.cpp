@@ -100,6 +100,22 @@ TEST_CASE("a shape chain becomes the constant of its Reshape") {
   }
 }
 
+TEST_CASE("the parts of a long list of one number are as short as the list") {
+  ModelBuilder build(17);
+  build.input("x", {"N", "8"}).integers("size", {2'000'000'000});
+  onnx::TensorProto three;
+  three.set_data_type(onnx::TensorProto::INT64);
+  three.add_dims(1);
+  three.add_int64_data(3);
+  ModelBuilder::tensor_attribute(build.node("ConstantOfShape", {"size"}, {"list"}), "value", three);
+  build.node("Split", {"list"}, {"a", "b"});
+  build.node("Shape", {"a"}, {"shape"});
+  ModelBuilder::integer(build.node("Cast", {"shape"}, {"number"}), "to", onnx::TensorProto::FLOAT);
+  build.node("Mul", {"x", "number"}, {"y"});
+  build.output("y");
+  CHECK(outcome(build.import()) == "ok");
+}
+
 TEST_CASE("the last part of a Split need not be read") {
   for (const char* last : {"", "unread"}) {
     ModelBuilder build(17);

@@ -242,3 +242,22 @@ TEST_CASE("an input that is given a number decides a branch") {
   CHECK_THAT(outcome(build.import({.batch = 4, .inputs = {{"x", 8}}})),
              StartsWith("2: --input x=8: input 'x' cannot be this number"));
 }
+
+TEST_CASE("the conditions of the first branches are explained, not those of thousands") {
+  ModelBuilder build(17);
+  build.input("x", {"N", "4"}).input("flag", {}, onnx::TensorProto::BOOL);
+  std::vector<std::string> outputs;
+  for (int i = 0; i < 60; ++i) {
+    outputs.push_back("y" + std::to_string(i));
+    put_branches(build.node("If", {"flag"}, {outputs.back()}, "if" + std::to_string(i)),
+                 branch([](onnx::GraphProto& graph) { add_node(graph, "Sin", {"x"}, "inner"); }, "inner"),
+                 branch([](onnx::GraphProto& graph) { add_node(graph, "Tanh", {"x"}, "inner"); }, "inner"));
+  }
+  build.node("Sum", outputs, {"y"});
+  build.output("y");
+  const auto imported = build.import();
+  REQUIRE(!imported.ok());
+  CHECK(std::count_if(imported.error().notes.begin(), imported.error().notes.end(), [](const std::string& note) {
+          return note.find("depends on input 'flag'") != note.npos;
+        }) == 50);
+}

@@ -187,7 +187,8 @@ Status NetworkBuilder::add_operator(const ModelNode& source) {
     unsupported_.add_message(
         fmt::format("{}: its value is of an unsupported kind, such as a sparse tensor or a string", describe(source)));
   else if (!known && !(blocked && is_of_onnx(source) && can_fold(source.op)))
-    unsupported_.add_operator(source, op, is_branching(source) ? open_condition(model_, source) : "");
+    unsupported_.add_operator(
+        source, op, is_branching(source) && unsupported_.takes_advice() ? open_condition(model_, source) : "");
   if (!known || blocked) {
     give_up(source, of_shapes);
     return {};

@@ -194,7 +194,8 @@ bool NetworkBuilder::know_pieces(const ModelNode& source) {
   size_t begin = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
     KnownValue piece{.element = list->element, .dims = {{lengths[i]}}};
-    for (int64_t k = 0; k < lengths[i]; ++k) piece.ints.push_back(list->integer(begin++));
+    if (list->splat()) piece.ints = list->ints;
+    else for (int64_t k = 0; k < lengths[i]; ++k) piece.ints.push_back(list->integer(begin++));
     if (!source.outputs[i].empty()) table_[table_.define(source.outputs[i])].known = std::move(piece);
   }
   return true;

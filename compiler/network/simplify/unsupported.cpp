@@ -10,7 +10,6 @@
 namespace plimsoll {
 namespace {
 constexpr int kNamesShown = 3;
-constexpr size_t kMessagesShown = 50;
 
 // onnxruntime's optimizer writes operators of its own, one of them without a domain. Other tools write them, too.
 bool is_of_onnxruntime(const ModelNode& node) {
@@ -64,7 +63,7 @@ Status Unsupported::status(int64_t opset) const {
   for (const Group& group : groups_)
     error.notes.push_back(fmt::format("{}: {}, {}{}", group.title, counted(group.nodes, "node"), group.first,
                                       group.nodes > kNamesShown ? ", …" : ""));
-  for (size_t i = 0; i < std::min(advice_.size(), kMessagesShown); ++i) error.notes.push_back(advice_[i]);
+  error.notes.insert(error.notes.end(), advice_.begin(), advice_.end());
   if (quantized_)
     error.notes.push_back(
         "the model is quantized: it computes in 8 bits or less, and its rounded weights cannot be trained; compile the "

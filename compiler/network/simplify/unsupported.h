@@ -14,8 +14,11 @@ namespace plimsoll {
 // their nodes and the names of the first ones, then the unsupported features of single nodes.
 class Unsupported {
  public:
+  static constexpr size_t kMessagesShown = 50;
+
   // `op`: a supported operator that the model's opset excludes. `advice`: what to do about this node, or empty.
   void add_operator(const ModelNode& node, const Op* op, std::string advice = {});
+  bool takes_advice() const { return advice_.size() < kMessagesShown; }  // more than that is not shown
   void add_message(std::string message) { messages_.push_back(std::move(message)); }
   Status status(int64_t opset) const;
 
