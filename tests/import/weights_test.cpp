@@ -1,4 +1,6 @@
 // Weights: which are trained, which module they belong to, and where they are in the file that is written.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <cstring>
 
