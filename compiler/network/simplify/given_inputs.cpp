@@ -37,7 +37,9 @@ bool is_one_number(const DeclaredValue& input) {
 }  // namespace
 
 Status give_inputs(Model& model, const SimplifyOptions& options, std::vector<std::string>& notes) {
-  for (const auto& [name, number] : options.inputs) {
+  for (const auto& given : options.inputs) {
+    const std::string& name = given.first;
+    const int64_t number = given.second;
     const auto refused = [&](const std::string& why) {
       return Error{ExitCode::usage, fmt::format("--input {}={}: {}", name, number, why)};
     };
