@@ -1,4 +1,6 @@
 // Files of tf2onnx, as Keras's export writes them: what is trained, and what the exporter has changed.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/import/model_builder.h"
