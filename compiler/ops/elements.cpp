@@ -16,7 +16,7 @@ Status check_elements(const NodeView& node, const TensorType& indices) {
     return node.invalid("indices are " + to_string(indices) + " for an input of " + to_string(x));
   PLIMSOLL_ASSIGN(const size_t axis, axis_of(node, node.integer("axis", 0), x.rank()));
   if (x.dims[axis].batch || indices.dims[axis].batch)
-    return node.unsupported("indexes the batch, but each sample is computed apart");
+    return node.unsupported("indexes the batch, but each sample is computed separately");
   for (size_t i = 0; i < x.rank(); ++i) {
     if (i == axis) continue;
     if (x.dims[i].batch != indices.dims[i].batch || (x.dims[i].batch && x.dims[i] != indices.dims[i]))

@@ -48,7 +48,7 @@ Result<Run> run_of(const NodeView& node, const std::vector<int64_t>& indices) {
   Run run{.count = static_cast<int64_t>(indices.size())};
   PLIMSOLL_ASSIGN(run.axis, axis_of(node, node.integer("axis", 0), x.size()));
   const int64_t n = x[run.axis].value;
-  if (x[run.axis].batch) return node.unsupported("indexes the batch, but each sample is computed apart");
+  if (x[run.axis].batch) return node.unsupported("indexes the batch, but each sample is computed separately");
   std::vector<int64_t> at;
   for (const int64_t index : indices) {
     if (index < -n || index >= n)
@@ -85,7 +85,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   } else {
     if (indices.type != DataType::i32 && indices.type != DataType::i64)
       return node.invalid("indices are " + to_string(indices) + "; expected integers");
-    if (x.dims[axis].batch) return node.unsupported("indexes the batch, but each sample is computed apart");
+    if (x.dims[axis].batch) return node.unsupported("indexes the batch, but each sample is computed separately");
     if (indices.depends_on_batch() && axis != 0)
       return node.unsupported("selects along axis " + std::to_string(axis) +
                               "; with indices of each sample only axis 0 is supported");

@@ -31,7 +31,7 @@ struct AxisCut {
   int64_t step;
 };
 
-// No batch has a thousand million samples. TensorFlow's exporter writes this number for an end that is left out; others
+// No batch has a billion samples. TensorFlow's exporter writes this number for an end that is left out; others
 // write the largest integer.
 constexpr int64_t kNoEnd = 1'000'000'000;
 

@@ -143,7 +143,7 @@ class Program {
     return reshape();
   }
 
-  // The sample in a dimension of its own, in front, and all else in one behind it.
+  // Gives the sample a dimension of its own in front, and merges all others.
   bool end() {
     const auto has_sample = [](const auto& factors) {
       return std::find(factors.begin(), factors.end(), kSample) != factors.end();

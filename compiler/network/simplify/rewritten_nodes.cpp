@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "compiler/network/simplify/branches.h"
@@ -187,10 +186,12 @@ bool NetworkBuilder::know_pieces(const ModelNode& source) {
   std::vector<int64_t> lengths = given.value_or(std::vector<int64_t>{});
   if (!given || (lengths.empty() && count % parts != 0)) return false;
   if (lengths.empty()) lengths.assign(static_cast<size_t>(parts), count / parts);
-  const bool positive = std::all_of(lengths.begin(), lengths.end(), [](int64_t length) { return length > 0; });
-  if (!positive || lengths.size() != source.outputs.size() ||
-      std::accumulate(lengths.begin(), lengths.end(), int64_t{0}) != count)
-    return false;
+  int64_t left = count;
+  for (const int64_t length : lengths) {
+    if (length < 1 || length > left) return false;
+    left -= length;
+  }
+  if (left != 0 || lengths.size() != source.outputs.size()) return false;
   size_t begin = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
     KnownValue piece{.element = list->element, .dims = {{lengths[i]}}};

@@ -235,7 +235,7 @@ Result<Nodes> gather_nd_alike(Writer& w, const KnownValue& indices, size_t parts
   Ints shape(parts, 0);  // 0: as it is
   shape.push_back(1);
   for (size_t i = parts; i < x.size(); ++i) {
-    if (x[i].batch) return w.unsupported("indexes the batch, but each sample is computed apart");
+    if (x[i].batch) return w.unsupported("indexes the batch, but each sample is computed separately");
     if (i < parts + depth) shape.back() *= x[i].value;
   }
   for (size_t i = parts + depth; i < x.size(); ++i) shape.push_back(x[i].value);
@@ -287,7 +287,7 @@ Result<Nodes> gather_nd(Writer& w) {
     return w.invalid(fmt::format("indexes {} axes of {}", depth, to_string(w.x())));
   int64_t rows = 1;
   for (size_t i = 0; i < depth; ++i) {
-    if (w.x()[i].batch) return unsupported("indexes the batch, but each sample is computed apart");
+    if (w.x()[i].batch) return unsupported("indexes the batch, but each sample is computed separately");
     rows *= w.x()[i].value;
   }
   Ints shape = {rows};
