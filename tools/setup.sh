@@ -12,6 +12,8 @@
 #                                 onnxruntime and a current PyTorch with its exporter. It takes some gigabytes. Tests
 #                                 that compare with them look in build/python and in PLIMSOLL_PYTHON, and are skipped
 #                                 without them.
+#   tools/setup.sh keras [DIR]    a virtual environment (default build/keras) with what exports Keras models, for the
+#                                 tests that compare with Keras. PyTorch and TensorFlow want different packages.
 set -euo pipefail
 
 # install PACKAGES…: installs those Debian packages that are missing.
@@ -33,14 +35,15 @@ install() {
     -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-if [[ "${1:-}" == python ]]; then
-  directory=${2:-"$(dirname "$0")/../build/python"}
+if [[ "${1:-}" == python || "${1:-}" == keras ]]; then
+  directory=${2:-"$(dirname "$0")/../build/$1"}
   wanted=(numpy onnx onnxruntime onnxscript torch torchvision scikit-learn scikit-build-core)
+  [[ $1 == python ]] || wanted=(numpy onnx tf2onnx keras tensorflow-cpu)
   python3 -c 'import venv, ensurepip' 2>/dev/null || install python3 python3-venv
   [[ -x $directory/bin/pip ]] || python3 -m venv "$directory"
   "$directory/bin/pip" install -q "${wanted[@]}"
   # The tests use its copy of the trace viewer.
-  "$directory/bin/pip" install -q --no-deps torch-tb-profiler
+  [[ $1 == keras ]] || "$directory/bin/pip" install -q --no-deps torch-tb-profiler
   exit 0
 fi
 
@@ -65,7 +68,7 @@ case "${1:-}" in
   package) wanted+=(dpkg-dev file) ;;
   test) wanted+=("${demo[@]}" "${tests[@]}") ;;
   browser) wanted+=("${demo[@]}" "${tests[@]}" chromium libjs-webcomponentsjs-custom-element-v0) ;;
-  *) echo "setup: '$1' is not a set of packages: build, pip, package, test, browser, format or python" >&2; exit 2 ;;
+  *) echo "setup: '$1' is no set of packages: build, pip, package, test, browser, format, python, keras" >&2; exit 2 ;;
 esac
 
 install "${wanted[@]}"

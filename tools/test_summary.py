@@ -23,11 +23,11 @@ def environment(build):
     def namespaces():
         return program("ip") and subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode == 0
 
-    def has(module):
-        def imports(each):
-            command = [each, "-c", f"import {module}"]
-            return program(each) and subprocess.run(command, capture_output=True).returncode == 0
-        return any(imports(each) for each in (python, "/usr/bin/python3", "python3"))
+    def has(*modules):
+        # Found, not imported, as in the tests' python_with (tests/e2e/trainer.bash).
+        finds = "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))"
+        return any(program(each) and subprocess.run([each, "-c", finds, *modules], capture_output=True).returncode == 0
+                   for each in (python, "/usr/bin/python3", "python3", os.path.join(ROOT, "build/keras/bin/python3")))
 
     python = os.environ.get("PLIMSOLL_PYTHON") or os.path.join(ROOT, "build/python/bin/python3")
     cuda = os.access(os.path.join(build, "bin/plimsoll-profile-cuda"), os.X_OK)
@@ -37,6 +37,8 @@ def environment(build):
          ["browser: trace_viewer", "e2e: attention", "e2e: dynamo", "e2e: onnxruntime", "e2e: written_losses",
           "node: node"]),
         ("scikit-build-core (tools/setup.sh python)", has("scikit_build_core"), ["tools: wheel"]),
+        ("TensorFlow, Keras and tf2onnx (tools/setup.sh keras)", has("tensorflow", "keras", "tf2onnx", "onnx", "numpy"),
+         ["e2e: keras_export"]),
         ("the CUDA toolkit with cuDNN", cuda, ["cli: cuda", "cudnn: *", "e2e: cuda", "e2e: gpu_check*"]),
         ("Perfetto's trace_processor_shell", bool(os.environ.get("PLIMSOLL_TRACE_PROCESSOR")) or
          program("trace_processor_shell", "trace_processor"), ["e2e: perfetto"]),
@@ -98,4 +100,5 @@ def main():
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,7 +3,7 @@
 # that cannot be exported is an error that says what to do.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_keras=$(python_with tensorflow keras tf2onnx onnx numpy)
-[[ -n $with_keras ]] || { echo "skipped: no Python here has tensorflow, keras, tf2onnx and onnx"; exit 77; }
+[[ -n $with_keras ]] || { echo "skipped: no Python here has TensorFlow and Keras (tools/setup.sh keras)"; exit 77; }
 export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1 KERAS_BACKEND=tensorflow TF_CPP_MIN_LOG_LEVEL=3
 export CUDA_VISIBLE_DEVICES=
 

@@ -9,10 +9,11 @@ sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))' "${@:2}" 2>/dev/
 }
 
 # python_with MODULES…: a Python with all of them: $PLIMSOLL_PYTHON, if somebody installed what Debian does not have
-# (tools/setup.sh python), Debian's own, or the one on the PATH; empty if none has.
+# (tools/setup.sh python), Debian's own, the one on the PATH, or that of tools/setup.sh keras; empty if none has.
 python_with() {
   local candidate
-  for candidate in "${PLIMSOLL_PYTHON:-$PLIMSOLL_SOURCE/build/python/bin/python3}" /usr/bin/python3 python3; do
+  for candidate in "${PLIMSOLL_PYTHON:-$PLIMSOLL_SOURCE/build/python/bin/python3}" /usr/bin/python3 python3 \
+    "$PLIMSOLL_SOURCE/build/keras/bin/python3"; do
     has "$candidate" "$@" && { echo "$candidate"; return; }
   done
   true

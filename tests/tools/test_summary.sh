@@ -44,3 +44,30 @@ done
 run 0 CI=true PLIMSOLL_PYTHON=/no/such/python
 says "accepted, because this machine does not have the Python packages of tools/setup.sh python"
 run 1 CI=true PLIMSOLL_PYTHON="$(command -v python3)"
+
+# Each test that skips itself because it finds no module that Debian does not package is in the table.
+/usr/bin/python3 - "$PLIMSOLL_SOURCE" <<'PY' || fail "a test whose skip would fail in CI"
+import fnmatch, glob, os, re, sys
+
+source = sys.argv[1]
+sys.path.insert(0, source + "/tools")
+import test_summary
+
+installed = {"torch", "torchvision", "onnx", "numpy", "sklearn", "PIL"}  # by tools/setup.sh test
+patterns = [pattern for _, _, tests in test_summary.environment("/no/such/build") for pattern in tests]
+checked = []
+for path in sorted(glob.glob(source + "/tests/*/*.sh")):
+    text = open(path).read()
+    asked = re.findall(r"^(?:.*\s)?(\w+)=\$\(python_with ([\w. ]+)\)", text, re.M)
+    for variable in {variable for variable, _ in asked}:
+        missing = [{module.split(".")[0] for module in modules.split()} - installed
+                   for each, modules in asked if each == variable]
+        if all(missing) and re.search(r"-n \$%s \]\] \|\|\s*\{[^}]*exit 77|-z \$%s \]\][^}]*?exit 77"
+                                      % (variable, variable), text):
+            name = f"{os.path.basename(os.path.dirname(path))}: {os.path.basename(path)[:-3]}"
+            assert any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns), \
+                f"{name} needs {missing}; name it in tools/test_summary.py"
+            checked.append(name)
+print(checked)
+assert len(checked) >= 5, checked
+PY
