@@ -56,7 +56,7 @@ constexpr Pass kPasses[] = {
     {"needs", "record the workspace that each algorithm needs, and what would be faster", needs},
 };
 
-bool reaches(Plan& plan, const Context& context, const Ceiling& ceiling) {
+bool reaches(const Plan& plan, const Context& context, const Ceiling& ceiling) {
   if (std::isfinite(ceiling.seconds) && least_iteration_seconds(plan, context) >= ceiling.seconds) return true;
   return ceiling.arena_bytes != kNoLimit && least_arena_bytes(plan, context) >= ceiling.arena_bytes;
 }

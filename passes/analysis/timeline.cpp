@@ -29,33 +29,19 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
   return round == Round::last ? chosen->last_seconds : chosen->seconds;
 }
 
-void wait_for_data(Plan& plan) {
-  IdVector<TensorId, StepId> maker(plan.tensors.size());   // of each tensor on the device: the step that wrote it
-  IdVector<TensorId, StepId> parked(plan.tensors.size());  // of each tensor in the host pool: its offload
-  for (const StepId id : ids_of(plan.steps)) {
-    Step& step = plan.steps[id];
-    const auto after = [&](StepId earlier) {
-      if (earlier.valid() && plan.steps[earlier].stream != step.stream) step.waits.push_back(earlier);
-    };
-    if (step.kind == StepKind::prefetch) after(parked[step.tensor]);
-    for_each_access(plan, step, [&](TensorId tensor, bool reads, bool) {
-      if (reads) after(maker[tensor]);
-    });
-    for_each_access(plan, step, [&](TensorId tensor, bool, bool writes) {
-      if (writes) maker[tensor] = id;
-    });
-    if (step.kind == StepKind::offload) parked[step.tensor] = id;
-  }
-}
-
 }  // namespace
 
 Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
   Streams streams;
+  IdVector<TensorId, double> made(plan.tensors.size(), 0);    // of each tensor on the device: when it was written
+  IdVector<TensorId, double> parked(plan.tensors.size(), 0);  // of each tensor in the host pool: when it was offloaded
   for (const StepId id : ids_of(plan.steps)) {
     const Step& step = plan.steps[id];
-    double ready = 0;
+    double ready = step.kind == StepKind::prefetch ? parked[step.tensor] : 0;
+    for_each_access(plan, step, [&](TensorId tensor, bool reads, bool) {
+      if (reads) ready = std::max(ready, made[tensor]);
+    });
     for (const StepId wait : step.waits) ready = std::max(ready, line.end[static_cast<size_t>(wait.value)]);
     const double seconds = seconds_of(plan, context, step, round);
     const CopySeconds copy = {
@@ -75,6 +61,10 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
       case StepKind::prefetch: span = streams.prefetch(ready, copy); break;
       case StepKind::load: span = streams.load(ready, copy); break;
     }
+    for_each_access(plan, step, [&](TensorId tensor, bool, bool writes) {
+      if (writes) made[tensor] = span.end;
+    });
+    if (step.kind == StepKind::offload) parked[step.tensor] = span.end;
     line.start[static_cast<size_t>(id.value)] = span.start;
     line.end[static_cast<size_t>(id.value)] = span.end;
   }
@@ -82,17 +72,11 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
   return line;
 }
 
-// Adds waits to the plan and removes them afterwards: a copy of the plan would also copy all names.
-double least_iteration_seconds(Plan& plan, const Context& context) {
-  std::vector<size_t> waits;
-  waits.reserve(plan.steps.size());
-  for (const Step& step : plan.steps) waits.push_back(step.waits.size());
-  wait_for_data(plan);
+double least_iteration_seconds(const Plan& plan, const Context& context) {
   double seconds = 0;
   for_each_round(plan, [&](Round round, int64_t times) {
     seconds += static_cast<double>(times) * simulate_round(plan, context, round).seconds;
   });
-  for (const StepId id : ids_of(plan.steps)) plan.steps[id].waits.resize(waits[static_cast<size_t>(id.value)]);
   return seconds;
 }
 

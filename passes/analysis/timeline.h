@@ -29,12 +29,12 @@ inline bool has_copy(Round round, CopyRounds rounds) {
   return round == Round::only || has_copy(rounds, round == Round::first, round == Round::last);
 }
 
+// Before: the steps and the algorithm of each are decided. A step waits for its data, and as the plan says.
 Timeline simulate_round(const Plan& plan, const Context& context, Round round);
 
-// Seconds of an iteration in which steps wait only for their data, never for the reuse of bytes. Before: the steps and
-// the algorithm of each are decided. Placement and sync only add waits, so the finished plan takes at least this long.
-// The plan is changed during the call and restored.
-double least_iteration_seconds(Plan& plan, const Context& context);
+// Seconds of an iteration. Before sync, steps wait for their data only, never for the reuse of bytes. Placement and
+// sync only add waits, so the finished plan takes at least this long.
+double least_iteration_seconds(const Plan& plan, const Context& context);
 
 // Calls body(round, times) for each kind of round of an iteration.
 template <class Body>
