@@ -37,7 +37,7 @@ class DymemReplay final : public PoolReplay<DymemBlock> {
   };
 
   // Tasks after the loss, updates included.
-  bool is_backward(int32_t task) const { return !is_forward(model_.tasks[at(task)].kind); }
+  bool is_backward(int32_t task) const { return !is_forward(model_.task(task).kind); }
 
   void step(const Op& op) override {
     collect_finished();

@@ -34,15 +34,15 @@ Chain find_chain(const Model& model) {
               .made = std::vector<int32_t>(model.tensors.size(), -1),
               .read = std::vector<int32_t>(model.tensors.size(), -1)};
   for (const Op& op : model.order) {
-    if (!op.is_task() || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
+    if (!op.is_task() || model.task(op.id).kind != TaskKind::forward) continue;
     const int32_t place = chain.size();
     chain.places.emplace_back();
     for (const int32_t id : model.reads(op.id)) chain.read[at(id)] = place;
     for (const int32_t id : model.writes(op.id)) {
-      if (!model.tensors[at(id)].movable) continue;
+      if (!model.tensor(id).movable) continue;
       chain.made[at(id)] = place;
       chain.places.back().outputs.push_back(id);
-      chain.places.back().bytes += model.tensors[at(id)].bytes;
+      chain.places.back().bytes += model.tensor(id).bytes;
     }
   }
   for (size_t id = 0; id < chain.made.size(); ++id) {
@@ -118,7 +118,7 @@ class Splitter {
     int64_t bytes = 0;
     for (int32_t v = begin; v <= place; ++v)
       for (const int32_t id : chain_.places[at(v)].outputs)
-        if (chain_.read[at(id)] > place) bytes += model_.tensors[at(id)].bytes;
+        if (chain_.read[at(id)] > place) bytes += model_.tensor(id).bytes;
     return bytes;
   }
 

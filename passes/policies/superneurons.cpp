@@ -34,7 +34,7 @@ class SuperNeuronsLayers {
 
   // "Cost-aware": a property of the segment that the tensor belongs to.
   bool is_costly(int32_t tensor) const {
-    const int32_t segment = segment_[at(model_.tensors[at(tensor)].producer)];
+    const int32_t segment = segment_[at(model_.tensor(tensor).producer)];
     return segment != kNone && costly_[at(segment)];
   }
 
@@ -52,11 +52,11 @@ class SuperNeuronsLayers {
   void find_checkpoints() {
     std::vector<int32_t> readers(model_.tensors.size(), 0);
     for (const TaskId id : ids_of(graph_.tasks)) {
-      if (!is_forward(model_.tasks[at(id.value)].kind)) continue;
+      if (!is_forward(model_.task(id.value).kind)) continue;
       for (const int32_t read : model_.reads(id.value)) ++readers[at(read)];
     }
     for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
-      const ModelTensor& tensor = model_.tensors[at(id)];
+      const ModelTensor& tensor = model_.tensor(id);
       if (tensor.persistent()) continue;
       checkpoint_[at(id)] =
           tensor.producer < 0 || !tensor.recomputable || readers[at(id)] > 1 || makes_checkpoints(tensor.producer);
@@ -76,11 +76,11 @@ class SuperNeuronsLayers {
   void find_segments() {
     std::vector<Segment> segments;
     for (const Op& op : model_.order) {
-      if (!op.is_task() || model_.tasks[at(op.id)].kind != TaskKind::forward) continue;
+      if (!op.is_task() || model_.task(op.id).kind != TaskKind::forward) continue;
       const auto writes = model_.writes(op.id);
       if (writes.empty() || std::ranges::any_of(writes, [&](int32_t id) { return is_checkpoint(id); })) continue;
       for (const int32_t read : model_.reads(op.id))
-        if (!is_checkpoint(read)) segment_[at(op.id)] = segment_[at(model_.tensors[at(read)].producer)];
+        if (!is_checkpoint(read)) segment_[at(op.id)] = segment_[at(model_.tensor(read).producer)];
       if (segment_[at(op.id)] == kNone) {
         segment_[at(op.id)] = static_cast<int32_t>(segments.size());
         segments.push_back({});
@@ -88,8 +88,8 @@ class SuperNeuronsLayers {
       Segment& segment = segments[at(segment_[at(op.id)])];
       bool wanted = false;
       for (const int32_t id : writes) {
-        segment.pending += model_.tensors[at(id)].copy_bytes;
-        wanted |= model_.tensors[at(id)].gap_end != kNever;
+        segment.pending += model_.tensor(id).copy_bytes;
+        wanted |= model_.tensor(id).gap_end != kNever;
       }
       if (!wanted) continue;
       segment.outputs += segment.pending;
@@ -103,7 +103,7 @@ class SuperNeuronsLayers {
       int64_t bytes = model_.algorithms_of(id.value).back().workspace_bytes;
       for (const Operand& operand : graph_.tasks[id].operands) {
         if (operand.access == Access::absent || graph_.tensors[operand.tensor].persistent) continue;
-        bytes += model_.tensors[at(operand.tensor.value)].copy_bytes;
+        bytes += model_.tensor(operand.tensor.value).copy_bytes;
         if (is_backward(graph_.tasks[id].kind)) touched[layer(id.value)].insert(operand.tensor.value);
       }
       most = std::max(most, bytes);
@@ -115,7 +115,7 @@ class SuperNeuronsLayers {
   template <class Tensors>
   int64_t bytes_of(const Tensors& tensors) const {
     int64_t bytes = 0;
-    for (const int32_t id : tensors) bytes += model_.tensors[at(id)].copy_bytes;
+    for (const int32_t id : tensors) bytes += model_.tensor(id).copy_bytes;
     return bytes;
   }
 
@@ -131,13 +131,13 @@ class SuperNeuronsLayers {
 std::vector<int32_t> least_recently_used(const Model& model, const SuperNeuronsLayers& layers, Strategy strategy) {
   std::vector<int32_t> list;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    const ModelTensor& tensor = model.tensors[at(id)];
+    const ModelTensor& tensor = model.tensor(id);
     if (!tensor.movable || tensor.gap_end == kNever) continue;
     if (tensor.gap_end == tensor.gap_begin + 1) continue;  // locked: the next task reads it
     if (strategy == Strategy::offload && !layers.is_checkpoint(id)) continue;
     list.push_back(id);
   }
-  std::ranges::stable_sort(list, {}, [&](int32_t id) { return model.tensors[at(id)].gap_begin; });
+  std::ranges::stable_sort(list, {}, [&](int32_t id) { return model.tensor(id).gap_begin; });
   return list;
 }
 
@@ -173,7 +173,7 @@ class PaperCopies {
  private:
   bool is_first_run(int32_t step) const { return trace_[at(step)].is_task() && !trace_[at(step)].again; }
   int32_t task(int32_t step) const { return trace_[at(step)].id; }
-  TaskKind kind(int32_t step) const { return model_.tasks[at(task(step))].kind; }
+  TaskKind kind(int32_t step) const { return model_.task(task(step)).kind; }
 
   int32_t after_next_forward(int32_t step) const {
     for (int32_t next = step + 1; next < static_cast<int32_t>(trace_.size()); ++next) {

@@ -81,16 +81,16 @@ void choose_tensors(VdnnLayers& layers, const Model& model) {
   std::vector<int32_t> last_reader(model.tensors.size(), kNone);
   std::vector<bool> wanted(model.tensors.size(), false);
   for (const Op& op : model.order) {
-    if (!op.is_task() || !is_forward(model.tasks[at(op.id)].kind)) continue;
+    if (!op.is_task() || !is_forward(model.task(op.id).kind)) continue;
     const int32_t layer = layers.of_task[at(op.id)];
-    const bool loss = model.tasks[at(op.id)].kind == TaskKind::loss;  // its backward follows at once
+    const bool loss = model.task(op.id).kind == TaskKind::loss;  // its backward follows at once
     for (const int32_t id : model.reads(op.id)) {
       last_reader[at(id)] = loss ? kNone : layer;
       if (layers.list[at(layer)].offloads) wanted[at(id)] = true;
     }
   }
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    const ModelTensor& tensor = model.tensors[at(id)];
+    const ModelTensor& tensor = model.tensor(id);
     if (!wanted[at(id)] || last_reader[at(id)] == kNone || !tensor.movable || tensor.gap_end == kNever) continue;
     layers.list[at(last_reader[at(id)])].x.push_back(id);
     layers.list[at(last_reader[at(id)])].away = true;
@@ -118,7 +118,7 @@ class Writer {
  private:
   void step(const Op& op) {
     const int32_t layer = layers_.of_task[at(op.id)];
-    const bool forward = is_forward(model_.tasks[at(op.id)].kind);
+    const bool forward = is_forward(model_.task(op.id).kind);
     if (layer != kNone && (layer != layer_ || forward != forward_)) {
       // "vDNN synchronizes stream_compute and stream_memory at the end of each layer".
       barrier_ = copies_;
@@ -149,16 +149,16 @@ class Writer {
   void offload(int32_t layer, int32_t task) {
     const auto reads = model_.reads(task);
     for (const int32_t id : layers_.list[at(layer)].x) {
-      if (left_[at(id)] || model_.tensors[at(id)].input() || std::ranges::count(reads, id) == 0) continue;
+      if (left_[at(id)] || model_.tensor(id).input() || std::ranges::count(reads, id) == 0) continue;
       left_[at(id)] = true;
       copy(id, StepKind::offload);
     }
   }
 
   void fetch(int32_t id) {
-    if (!leaves_[at(id)] || position_ <= model_.tensors[at(id)].gap_begin) return;
+    if (!leaves_[at(id)] || position_ <= model_.tensor(id).gap_begin) return;
     leaves_[at(id)] = false;
-    copy(id, model_.tensors[at(id)].fetch());
+    copy(id, model_.tensor(id).fetch());
   }
 
   // Figure 10, findPrefetchLayer(), after the fetches that this layer's first task needs.

@@ -34,7 +34,7 @@ void CopyMover::delay_offloads(const Trace& trace, const TraceFacts& facts, int6
     const auto last = begins.begin() + returns_at_[at(step)];
     const auto complete =
         std::partition_point(begins.begin() + step + 1, last, [&](double begin) { return begin + waited < end; });
-    const int64_t bytes = model_.tensors[at(op.id)].bytes;
+    const int64_t bytes = model_.tensor(op.id).bytes;
     const int32_t position =
         live_.first_above(step + 1, static_cast<int32_t>(complete - begins.begin()), limit - bytes);
     live_.add(step + 1, position, bytes);
@@ -54,7 +54,7 @@ void CopyMover::hasten_fetches(const Trace& trace, const TraceFacts& facts, int6
   for (int32_t step = steps; step-- > first;) {
     const Op& op = trace[at(step)];
     if (op.kind != StepKind::prefetch && op.kind != StepKind::load) continue;
-    const int64_t bytes = model_.tensors[at(op.id)].bytes;
+    const int64_t bytes = model_.tensor(op.id).bytes;
     next = std::min(next, begins[at(step)]) - seconds(op, model_.links.h2d_bytes_per_second);
     const int32_t earliest = std::max({first, facts.left_at[at(step)] + 1, earliest_[at(step)]});
     // The latest step that begins in time, if it is not too early.

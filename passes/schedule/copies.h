@@ -37,7 +37,7 @@ class CopyMover {
   void find_returns(const Trace& trace);
   void delay_offloads(const Trace& trace, const TraceFacts& facts, int64_t limit);
   void hasten_fetches(const Trace& trace, const TraceFacts& facts, int64_t limit);
-  double seconds(const Op& op, double rate) const { return model_.copy_seconds(model_.tensors[at(op.id)], rate); }
+  double seconds(const Op& op, double rate) const { return model_.copy_seconds(model_.tensor(op.id), rate); }
 
   const Model& model_;
   Levels live_;                       // bytes of each step, with what copies hold for longer

@@ -31,11 +31,11 @@ Evaluator::Evaluator(const Model& model, const Spare& spare)
   }
   int64_t always = model.persistent_bytes;  // whatever is decided
   for (const int32_t id : model.all_host_residents)
-    if (model.tensors[at(id)].persistent()) always -= model.tensors[at(id)].bytes;
+    if (model.tensor(id).persistent()) always -= model.tensor(id).bytes;
   for (int32_t task = 0; task < static_cast<int32_t>(model.tasks.size()); ++task) {
     int64_t own = always + model.algorithms_of(task, false).back().workspace_bytes;
     for (const auto& accessed : {model.reads_and_updates(task), model.writes(task), model.host_residents(task)})
-      for (const int32_t id : accessed) own += model.tensors[at(id)].bytes;
+      for (const int32_t id : accessed) own += model.tensor(id).bytes;
     spare_.push_back(spare_beside(own));
   }
 }
@@ -59,7 +59,7 @@ void Evaluator::find_lives(const Trace& trace) {
     switch (op.kind) {
       case StepKind::load:
       case StepKind::prefetch: {
-        const ModelTensor& tensor = model_.tensors[at(op.id)];
+        const ModelTensor& tensor = model_.tensor(op.id);
         const int32_t before = current_[at(op.id)].life;
         left_at_[at(step)] = before < 0 ? -1 : lives_[at(before)].last;
         if (before < 0 && tensor.persistent()) host_resident_bytes_ += tensor.bytes;
@@ -68,7 +68,7 @@ void Evaluator::find_lives(const Trace& trace) {
         continue;
       }
       case StepKind::offload: {
-        const ModelTensor& tensor = model_.tensors[at(op.id)];
+        const ModelTensor& tensor = model_.tensor(op.id);
         Life& life = lives_[at(current_[at(op.id)].life)];
         made_at_[at(step)] = tensor.persistent() ? life.last : life.first;
         if (tensor.persistent()) rounds_.store(step, op.id, tensor.adds_up());
@@ -88,22 +88,21 @@ void Evaluator::find_lives(const Trace& trace) {
     for (const int32_t tensor : model_.host_residents(op.id)) {
       if (current_[at(tensor)].life < 0) continue;
       touch(tensor);
-      if (model_.tasks[at(op.id)].kind != TaskKind::update)
-        rounds_.access(tensor, model_.tensors[at(tensor)].adds_up());
+      if (model_.task(op.id).kind != TaskKind::update) rounds_.access(tensor, model_.tensor(tensor).adds_up());
     }
     const size_t first_pair = pairs_.size();
     const std::span<const int32_t> in_place = model_.in_place(op.id);
     for (size_t i = 0; i < in_place.size(); i += 2)
       pairs_.push_back({current_[at(in_place[i])].life, in_place[i + 1], step});
     for (const int32_t tensor : model_.writes(op.id)) {
-      if (op.again && model_.tensors[at(tensor)].saved) touch(tensor);
+      if (op.again && model_.tensor(tensor).saved) touch(tensor);
       else begin(tensor, step, -1);
     }
     for (size_t i = first_pair; i < pairs_.size(); ++i) pairs_[i].written = current_[at(pairs_[i].written)].life;
     came_from_[at(step)] = came_from;
   }
   for (Life& life : lives_)
-    if (model_.tensors[at(life.tensor)].is_result && current_[at(life.tensor)].life == &life - lives_.data())
+    if (model_.tensor(life.tensor).is_result && current_[at(life.tensor)].life == &life - lives_.data())
       life.last = steps;
 }
 
@@ -111,7 +110,7 @@ void Evaluator::count_bytes(const Trace& trace) {
   const size_t steps = trace.size();
   live_.assign(steps + 1, 0);
   for (const Life& life : lives_) {
-    const int64_t bytes = model_.tensors[at(life.tensor)].bytes;
+    const int64_t bytes = model_.tensor(life.tensor).bytes;
     live_[at(life.first)] += bytes;
     live_[std::min(at(life.last) + 1, steps)] -= bytes;
   }
@@ -124,10 +123,9 @@ void Evaluator::count_bytes(const Trace& trace) {
     const Life &read = lives_[at(pair.read)], &written = lives_[at(pair.written)];
     if (read.last != pair.at || written.first != pair.at || followed_[at(pair.read)] || follows_[at(pair.written)])
       continue;
-    if (!may_take_over(model_.tensors[at(read.tensor)].copy_bytes, model_.tensors[at(written.tensor)].copy_bytes))
-      continue;
+    if (!may_take_over(model_.tensor(read.tensor).copy_bytes, model_.tensor(written.tensor).copy_bytes)) continue;
     followed_[at(pair.read)] = follows_[at(pair.written)] = 1;
-    live_[at(pair.at)] -= model_.tensors[at(written.tensor)].bytes;
+    live_[at(pair.at)] -= model_.tensor(written.tensor).bytes;
   }
 }
 
@@ -150,7 +148,7 @@ void Evaluator::choose_algorithms(const Trace& trace, int64_t limit, Outcome& ou
 // Persistent tensors are copied whole even in a round with fewer samples. A copy that a round does not have costs
 // nothing in it.
 CopySeconds Evaluator::seconds_of_copy(const Trace& trace, size_t step, double share, Round round) const {
-  const ModelTensor& tensor = model_.tensors[at(trace[step].id)];
+  const ModelTensor& tensor = model_.tensor(trace[step].id);
   if (!has_copy(round, rounds_.of(static_cast<int32_t>(step)))) return {};
   const double bytes = (tensor.persistent() ? 1 : share) * static_cast<double>(tensor.copy_bytes);
   const double rate =
@@ -200,7 +198,7 @@ double Evaluator::simulate_round(const Trace& trace, Round round) {
           }
         if (came_from_[step] >= 0) ready = std::max(ready, end_[at(came_from_[step])]);
         const Algorithm& algorithm = algorithm_of(step);
-        const bool skipped = !updates && model_.tasks[at(op.id)].kind == TaskKind::update;
+        const bool skipped = !updates && model_.task(op.id).kind == TaskKind::update;
         const double seconds = skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds;
         if (kAddresses) busy.issue(busy_ready, streams.with_delay(seconds));
         span = streams.compute(ready, seconds);

@@ -50,7 +50,7 @@ class ActivationLowering {
  private:
   bool resident(int32_t tensor) const { return resident_[at(tensor)]; }
   const ActivationDecision& decision(int32_t tensor) const { return decisions_[at(tensor)]; }
-  const ModelTensor& tensor(int32_t id) const { return model_.tensors[at(id)]; }
+  const ModelTensor& tensor(int32_t id) const { return model_.tensor(id); }
 
   std::optional<int32_t> step(const Op& op) {
     missing_.clear();
@@ -109,7 +109,7 @@ class ActivationLowering {
       for (const int32_t read : model_.reads(task))
         if (!resident(read)) stack_.push_back(read);
     }
-    std::ranges::sort(closure_, {}, [&](int32_t task) { return model_.tasks[at(task)].position; });
+    std::ranges::sort(closure_, {}, [&](int32_t task) { return model_.task(task).position; });
     // Copies for a recomputation come right before it.
     for (const int32_t task : closure_) {
       wanted_[at(task)] = false;
@@ -172,7 +172,7 @@ struct Residences {
   const Model& model;
   std::span<const ResidenceDecision> decisions;
 
-  const ModelTensor& tensor(int32_t id) const { return model.tensors[at(id)]; }
+  const ModelTensor& tensor(int32_t id) const { return model.tensor(id); }
   const ResidenceDecision& decision(int32_t id) const { return decisions[at(tensor(id).residence)]; }
   bool lives_on_host(int32_t id) const { return tensor(id).always_on_host() || decision(id).on_host; }
 
@@ -267,7 +267,7 @@ void fetch_residences(const Residences& residences, Trace& trace) {
       trace.push_back(op);
       continue;
     }
-    const TaskKind kind = model.tasks[at(op.id)].kind;
+    const TaskKind kind = model.task(op.id).kind;
     if (!is_forward(kind)) backward = std::min(backward, step);
     const auto part_at = [&](int32_t at) { return at < backward ? Part::forward : Part::backward; };
     const Part here = kind == TaskKind::update ? Part::update : part_at(step);
@@ -312,7 +312,7 @@ void fetch_gradients(const Residences& residences, Trace& trace) {
     const Op& op = trace[at(position)];
     if (op.is_task() || !residences.tensor(op.id).persistent()) ++step;
     if (!op.is_task()) continue;
-    const bool update = model.tasks[at(op.id)].kind == TaskKind::update;
+    const bool update = model.task(op.id).kind == TaskKind::update;
     for (const int32_t id : model.host_residents(op.id)) {
       if (!offloaded(id)) continue;
       Stretch& stretch = stretches[at(id)];

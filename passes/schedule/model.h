@@ -162,6 +162,8 @@ struct Model {
   double last_share = 1;             // samples of the last round divided by those of the others
   LinkRates links;
 
+  const ModelTensor& tensor(int32_t id) const { return tensors[at(id)]; }
+  const ModelTask& task(int32_t id) const { return tasks[at(id)]; }
   std::span<const int32_t> reads(int32_t task) const { return accesses.joined(5 * task, 1); }
   std::span<const int32_t> reads_and_updates(int32_t task) const { return accesses.joined(5 * task, 2); }
   std::span<const int32_t> transient(int32_t task) const { return accesses.joined(5 * task, 3); }  // and writes

@@ -19,19 +19,19 @@ constexpr size_t kStepsTried = 24;
 // the workspace of reductions.
 std::vector<int64_t> least_bytes(const Model& model) {
   int64_t kept = model.persistent_bytes;
-  for (const int32_t host_resident : model.all_host_residents) kept -= model.tensors[at(host_resident)].bytes;
+  for (const int32_t host_resident : model.all_host_residents) kept -= model.tensor(host_resident).bytes;
   std::vector<int64_t> least;
   for (const Op& op : model.order) {
     int64_t bytes = 0;
     if (op.is_task()) {
       for (const int32_t tensor : model.transient(op.id))
-        if (!model.tensors[at(tensor)].is_result) bytes += model.tensors[at(tensor)].bytes;
+        if (!model.tensor(tensor).is_result) bytes += model.tensor(tensor).bytes;
       for (const int32_t tensor : model.writes(op.id))
-        if (model.tensors[at(tensor)].is_result) kept += model.tensors[at(tensor)].bytes;
+        if (model.tensor(tensor).is_result) kept += model.tensor(tensor).bytes;
       const auto pairs = model.in_place(op.id);
       for (size_t i = 0; i < pairs.size(); i += 2)
-        bytes -= std::min(model.tensors[at(pairs[i])].bytes, model.tensors[at(pairs[i + 1])].bytes);
-      for (const int32_t host_resident : model.host_residents(op.id)) bytes += model.tensors[at(host_resident)].bytes;
+        bytes -= std::min(model.tensor(pairs[i]).bytes, model.tensor(pairs[i + 1]).bytes);
+      for (const int32_t host_resident : model.host_residents(op.id)) bytes += model.tensor(host_resident).bytes;
     }
     least.push_back(kept + bytes);
   }
@@ -54,7 +54,7 @@ double iteration_of(const Model& model, const std::vector<const Algorithm*>& alg
   for (size_t step = 0; step < algorithms.size(); ++step) {
     if (!algorithms[step]) continue;
     const auto& [workspace, each, last] = *algorithms[step];
-    const bool once = model.rounds == 1 || model.tasks[at(model.order[step].id)].kind == TaskKind::update;
+    const bool once = model.rounds == 1 || model.task(model.order[step].id).kind == TaskKind::update;
     seconds += once ? (model.rounds == 1 ? each : last) : last + static_cast<double>(model.rounds - 1) * each;
   }
   return seconds;
@@ -66,7 +66,7 @@ double first_load_seconds(const Model& model) {
   if (first == model.order.end()) return 0;
   int64_t bytes = -1;
   for (const int32_t id : model.reads(first->id))
-    if (model.tensors[at(id)].input()) bytes = std::max(bytes, model.tensors[at(id)].copy_bytes);
+    if (model.tensor(id).input()) bytes = std::max(bytes, model.tensor(id).copy_bytes);
   if (bytes < 0) return 0;
   const double copy = static_cast<double>(bytes) / model.links.h2d_bytes_per_second;
   const double rounds = static_cast<double>(model.rounds);
@@ -80,7 +80,7 @@ double reduced_iteration(const Model& model, const std::vector<const Algorithm*>
   const double before_last = static_cast<double>(model.rounds - 1);
   double before = first_load_seconds(model) + before_last * excess;  // the last round
   for (size_t step = 0; step < algorithms.size(); ++step)
-    if (algorithms[step] && model.tasks[at(model.order[step].id)].kind != TaskKind::update)
+    if (algorithms[step] && model.task(model.order[step].id).kind != TaskKind::update)
       before += before_last * algorithms[step]->seconds;
   compute.issue(0, before);
   std::vector<double> ends(model.reductions.size(), 0);
@@ -100,7 +100,7 @@ bool cheaper(const Droppable& a, const Droppable& b) { return a.seconds * b.byte
 
 // In its gap, or between two later uses (ActivationDecision::again).
 bool may_be_away(const Model& model, int32_t id, int32_t step) {
-  const ModelTensor& tensor = model.tensors[at(id)];
+  const ModelTensor& tensor = model.tensor(id);
   if (tensor.in_gap(step)) return true;
   if (tensor.gap_end == kNever || step <= tensor.gap_end) return false;
   const auto uses = model.used_at[id];
@@ -115,7 +115,7 @@ std::vector<Droppable> droppable_at(const Model& model, int32_t step, int64_t& p
   std::vector<Droppable> by_task(model.tasks.size());
   std::vector<Droppable> found;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    const ModelTensor& tensor = model.tensors[at(id)];
+    const ModelTensor& tensor = model.tensor(id);
     if (!may_be_away(model, id, step)) continue;
     padding += tensor.bytes - tensor.copy_bytes;
     // Saved tensors leave by copy only.
@@ -143,7 +143,7 @@ std::vector<Droppable> host_residents_at(const Model& model, int32_t step) {
   const Op& op = model.order[at(step)];
   const auto here = op.is_task() ? model.host_residents(op.id) : std::span<const int32_t>{};
   for (const int32_t id : model.all_host_residents) {
-    const ModelTensor& tensor = model.tensors[at(id)];
+    const ModelTensor& tensor = model.tensor(id);
     if (std::ranges::count(here, id) > 0) continue;
     const bool fetched = model.rounds == 1 || !(tensor.for_update() || tensor.adds_up());
     found.push_back({static_cast<double>(tensor.bytes), fetched ? taken * static_cast<double>(tensor.copy_bytes) : 0});

@@ -22,10 +22,10 @@ struct Stage {
 std::optional<std::vector<Stage>> find_stages(const Model& model) {
   std::vector<Stage> stages;
   for (const Op& op : model.order) {
-    if (!op.is_task() || model.tasks[at(op.id)].kind != TaskKind::forward) continue;
-    if (stages.empty() && !model.tasks[at(op.id)].recomputable) continue;
+    if (!op.is_task() || model.task(op.id).kind != TaskKind::forward) continue;
+    if (stages.empty() && !model.task(op.id).recomputable) continue;
     const auto reads = model.reads(op.id);
-    if (reads.size() != 1 || !model.tasks[at(op.id)].recomputable) return std::nullopt;
+    if (reads.size() != 1 || !model.task(op.id).recomputable) return std::nullopt;
     if (stages.empty()) stages.push_back({.output = reads.front()});
     Stage& last = stages.back();
     if (last.output < 0) {  // among the previous stage's outputs, the one that this stage reads is its y
@@ -38,7 +38,7 @@ std::optional<std::vector<Stage>> find_stages(const Model& model) {
     }
     stages.push_back({.task = op.id});
     for (const int32_t written : model.writes(op.id))
-      if (!model.tensors[at(written)].saved) stages.back().stash.push_back(written);
+      if (!model.tensor(written).saved) stages.back().stash.push_back(written);
     if (stages.size() > kMostStages) return std::nullopt;
   }
   if (stages.size() < 4 || stages.back().stash.empty()) return std::nullopt;
@@ -53,15 +53,15 @@ class Recurrence {
       : model_(model), stages_(std::move(stages)), end_(static_cast<int32_t>(stages_.size())) {
     int64_t all = 0;
     for (const Stage& stage : stages_) {
-      all += 2 * model_.tensors[at(stage.output)].bytes;
-      for (const int32_t id : stage.stash) all += model_.tensors[at(id)].bytes;
+      all += 2 * model_.tensor(stage.output).bytes;
+      for (const int32_t id : stage.stash) all += model_.tensor(id).bytes;
     }
     unit_ = std::max<int64_t>(256, (all / kUnits + 255) / 256 * 256);
     units_ = static_cast<int32_t>(all / unit_) + 4 * end_;
     for (const Stage& stage : stages_) {
-      y_.push_back(in_units(model_.tensors[at(stage.output)].bytes));
+      y_.push_back(in_units(model_.tensor(stage.output).bytes));
       int32_t stash = 0;
-      for (const int32_t id : stage.stash) stash += in_units(model_.tensors[at(id)].bytes);
+      for (const int32_t id : stage.stash) stash += in_units(model_.tensor(id).bytes);
       stash_.push_back(stash);
       seconds_.push_back(stage.task < 0 ? 0.0F : static_cast<float>(model_.seconds_again(stage.task)));
     }
@@ -137,7 +137,7 @@ class Recurrence {
   }
 
   void evict(Decisions& decisions, int32_t id, Level level) const {
-    if (!model_.tensors[at(id)].movable) return;
+    if (!model_.tensor(id).movable) return;
     ActivationDecision& decision = decisions.activations[at(id)] = {};
     if (level != kKept) decision = {DecisionKind::recompute, level};
   }

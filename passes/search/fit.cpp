@@ -57,7 +57,7 @@ class Fitter {
   };
 
   void take(const Eviction& eviction, Decisions& decisions) {
-    const ModelTensor& tensor = model_.tensors[at(eviction.tensor)];
+    const ModelTensor& tensor = model_.tensor(eviction.tensor);
     if (tensor.host_resident()) decisions.residences[at(tensor.residence)] = eviction.residence;
     else decisions.activations[at(eviction.tensor)] = eviction.activation;
     evicted_[at(eviction.tensor)] = 1;
@@ -100,13 +100,12 @@ class Fitter {
     bool backward = false;
     for (size_t step = 0; step < bench_.trace.size(); ++step) {
       const Op& op = bench_.trace[step];
-      if (op.kind == StepKind::offload && !model_.tensors[at(op.id)].host_resident())
-        offloaded_ += model_.tensors[at(op.id)].copy_bytes;
-      if (op.kind == StepKind::prefetch)
-        (backward ? fetched_ : fetched_forward_) += model_.tensors[at(op.id)].copy_bytes;
+      if (op.kind == StepKind::offload && !model_.tensor(op.id).host_resident())
+        offloaded_ += model_.tensor(op.id).copy_bytes;
+      if (op.kind == StepKind::prefetch) (backward ? fetched_ : fetched_forward_) += model_.tensor(op.id).copy_bytes;
       if (!op.is_task()) continue;
       if (op.again) again_[at(op.id)] = 1;
-      const TaskKind kind = model_.tasks[at(op.id)].kind;
+      const TaskKind kind = model_.task(op.id).kind;
       backward |= !is_forward(kind);
       for (const int32_t id : model_.host_residents(op.id)) {
         Part& part = parts_[at(id)][kind == TaskKind::update ? 2 : backward ? 1 : 0];
@@ -143,7 +142,7 @@ class Fitter {
     // Of each step: lives that may leave from there on.
     std::vector<std::vector<int32_t>> from(bench_.trace.size() + 1);
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
-      const ModelTensor& tensor = model_.tensors[at(lives[at(life)].tensor)];
+      const ModelTensor& tensor = model_.tensor(lives[at(life)].tensor);
       if (tensor.movable && !tensor.host_resident() && tensor.bytes > 0 &&
           lives[at(life)].last > lives[at(life)].first + 1)
         from[at(lives[at(life)].first) + 1].push_back(life);
@@ -182,9 +181,8 @@ class Fitter {
     for (int32_t life = 0; life < static_cast<int32_t>(lives.size()); ++life) {
       const auto& [tensor, first, last] = lives[at(life)];
       if (first >= peak || last <= peak || evicted_[at(tensor)] || touched_[at(tensor)] == stamp_of_touch_) continue;
-      if (model_.tensors[at(tensor)].host_resident()) consider_more(lives[at(life)], decisions);
-      else if (model_.tensors[at(tensor)].movable && model_.tensors[at(tensor)].bytes > 0)
-        consider(lives[at(life)], decisions);
+      if (model_.tensor(tensor).host_resident()) consider_more(lives[at(life)], decisions);
+      else if (model_.tensor(tensor).movable && model_.tensor(tensor).bytes > 0) consider(lives[at(life)], decisions);
     }
     if (means_.offload) consider_host_residents(peak, decisions);
     const auto dearer = [](const Eviction& a, const Eviction& b) {
@@ -226,7 +224,7 @@ class Fitter {
   }
 
   void add(Eviction eviction, double seconds) {
-    eviction.score = seconds / static_cast<double>(model_.tensors[at(eviction.tensor)].bytes);
+    eviction.score = seconds / static_cast<double>(model_.tensor(eviction.tensor).bytes);
     eviction.number = static_cast<int32_t>(evictions_.size());
     evictions_.push_back(eviction);
   }
@@ -235,10 +233,10 @@ class Fitter {
   // peak may be moved to the end.
   void consider_host_residents(int32_t peak, const Decisions& decisions) {
     const Op& op = bench_.trace[at(peak)];
-    const int32_t here = op.is_task() ? op.id : model_.tensors[at(op.id)].update;
+    const int32_t here = op.is_task() ? op.id : model_.tensor(op.id).update;
     if (here >= 0 && !model_.update_after[here].empty())
       for (const int32_t id : model_.host_residents(here)) {
-        const ModelTensor& tensor = model_.tensors[at(id)];
+        const ModelTensor& tensor = model_.tensor(id);
         const ResidenceDecision& residence = decisions.residences[at(tensor.residence)];
         const bool early_or_in_turn = residence.on_host ? residence.early : tensor.always_on_host();
         if ((tensor.update != here && !tensor.adds_up()) || !early_or_in_turn || evicted_[at(id)]) continue;
@@ -247,7 +245,7 @@ class Fitter {
             1e-3 * host_residence_seconds(tensor));
       }
     for (const int32_t id : model_.all_host_residents) {
-      const ModelTensor& tensor = model_.tensors[at(id)];
+      const ModelTensor& tensor = model_.tensor(id);
       if (tensor.always_on_host() || decisions.residences[at(tensor.residence)].on_host || evicted_[at(id)] ||
           touched_[at(id)] == stamp_of_touch_)
         continue;
@@ -261,7 +259,7 @@ class Fitter {
 
   // A host-resident weight that is on the device between two uses may be evicted there too.
   void consider_more(const Life& life, const Decisions& decisions) {
-    const ModelTensor& tensor = model_.tensors[at(life.tensor)];
+    const ModelTensor& tensor = model_.tensor(life.tensor);
     const ResidenceDecision& residence = decisions.residences[at(tensor.residence)];
     if (!residence.again && !tensor.for_update())
       add({.tensor = life.tensor,
@@ -274,7 +272,7 @@ class Fitter {
   // The next decision for a tensor that takes bytes at the peak, and its cost.
   void consider(const Life& life, const Decisions& decisions) {
     const int32_t id = life.tensor;
-    const ModelTensor& tensor = model_.tensors[at(id)];
+    const ModelTensor& tensor = model_.tensor(id);
     const ActivationDecision& decision = decisions.activations[at(id)];
     const auto next = [&](ActivationDecision activation, double seconds) {
       add({.tensor = id, .first = life.first, .last = life.last, .activation = activation}, seconds);

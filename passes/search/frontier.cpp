@@ -231,7 +231,7 @@ class Descent::Segment {
     for (const int32_t id : common_.space.items) {
       if (bench_.work >= end || over()) return;
       const bool stays = kind_of(bench_.model, small.decisions, id) == DecisionKind::keep;
-      if (stays || bench_.model.tensors[at(id)].host_resident()) continue;
+      if (stays || bench_.model.tensor(id).host_resident()) continue;
       Decisions decisions = small.decisions;
       decisions.activations[at(id)] = {};
       const State state = bench_.evaluate(std::move(decisions), 0);

@@ -29,7 +29,7 @@ std::vector<Stay> stays_of(const Model& model, const Trace& trace) {
   for (int32_t step = 0; step < static_cast<int32_t>(trace.size()); ++step) {
     const Op& op = trace[at(step)];
     if (op.kind != StepKind::offload && op.kind != StepKind::prefetch) continue;
-    const ModelTensor& tensor = model.tensors[at(op.id)];
+    const ModelTensor& tensor = model.tensor(op.id);
     int32_t& stay = current[at(op.id)];
     if (tensor.host_resident()) {
       if (stay < 0 && has_own_slot(tensor)) stays.push_back({op.id, 0, static_cast<int32_t>(trace.size())});
@@ -47,8 +47,8 @@ std::vector<Stay> stays_of(const Model& model, const Trace& trace) {
 Levels levels_of(const Model& model, const Trace& trace, const std::vector<Stay>& stays) {
   std::vector<int64_t> change(trace.size() + 1);
   for (const Stay& stay : stays) {
-    change[at(stay.begin)] += model.tensors[at(stay.tensor)].bytes;
-    change[at(stay.end)] -= model.tensors[at(stay.tensor)].bytes;
+    change[at(stay.begin)] += model.tensor(stay.tensor).bytes;
+    change[at(stay.end)] -= model.tensor(stay.tensor).bytes;
   }
   std::partial_sum(change.begin(), change.end(), change.begin());
   Levels levels;
@@ -58,7 +58,7 @@ Levels levels_of(const Model& model, const Trace& trace, const std::vector<Stay>
 
 // Cost in seconds per byte of keeping the tensor out of the host pool.
 double price_of(const Model& model, int32_t id) {
-  const ModelTensor& tensor = model.tensors[at(id)];
+  const ModelTensor& tensor = model.tensor(id);
   if (tensor.host_resident()) return std::numeric_limits<double>::infinity();
   if (!tensor.recomputable) return std::numeric_limits<double>::max();
   return price_of_one_run(model, tensor);
@@ -89,12 +89,12 @@ bool shrink_pool(const Model& model, const Trace& trace, int64_t limit, Decision
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < stays.size(); ++i) order.emplace_back(price_of(model, stays[i].tensor), i);
   std::ranges::stable_sort(order, {}, [&](const auto& each) {
-    return std::tuple(each.first, -model.tensors[at(stays[each.second].tensor)].bytes);
+    return std::tuple(each.first, -model.tensor(stays[each.second].tensor).bytes);
   });
   bool any = false;
   for (const auto& [price, i] : order) {
     const Stay& stay = stays[i];
-    const ModelTensor& tensor = model.tensors[at(stay.tensor)];
+    const ModelTensor& tensor = model.tensor(stay.tensor);
     if (tensor.always_on_host() || !levels.exceeds(stay.begin, stay.end, limit)) continue;
     levels.add(stay.begin, stay.end, -tensor.bytes);
     if (tensor.host_resident()) {

@@ -26,7 +26,7 @@ class Improver {
 
   // Sets the decision to that kind, or to another one if the tensor does not allow it.
   void set(Decisions& decisions, int32_t id, DecisionKind kind) const {
-    const ModelTensor& tensor = model_.tensors[at(id)];
+    const ModelTensor& tensor = model_.tensor(id);
     if (tensor.host_resident()) {
       const bool on_host = kind != DecisionKind::keep && means_.offload;
       decisions.residences[at(tensor.residence)] = {.on_host = on_host, .early = on_host};
@@ -62,7 +62,7 @@ class Improver {
       const uint64_t item = draw(items_.size());
       const int32_t id = items_[item];
       const bool kept = kind_of(model_, decisions, id) == DecisionKind::keep;
-      if (kept == keep || model_.tensors[at(id)].gap_end == kNever) continue;
+      if (kept == keep || model_.tensor(id).gap_end == kNever) continue;
       ++seen;
       if (best < 0 || (price_[item] > price_[at(best)]) == keep) best = static_cast<int32_t>(item);
     }
@@ -77,7 +77,7 @@ class Improver {
     for (int tries = 0; tries < 32 && (leaves < 0 || again < 0); ++tries) {
       const uint64_t item = draw(items_.size());
       const DecisionKind kind = kind_of(model_, decisions, items_[item]);
-      if (model_.tensors[at(items_[item])].gap_end == kNever) continue;
+      if (model_.tensor(items_[item]).gap_end == kNever) continue;
       if (kind == DecisionKind::offload && (again < 0 || price_[item] <= price_[at(again)]))
         leaves = static_cast<int32_t>(item);
       if (kind == DecisionKind::recompute && (leaves < 0 || price_[item] >= price_[at(leaves)]))
@@ -98,7 +98,7 @@ class Improver {
     const auto depth = static_cast<uint8_t>(1 + draw(3) / 2);
     for (uint64_t i = start; i < start + count; i += stride) {
       set(decisions, twins[i], kind);
-      if (model_.tensors[at(twins[i])].host_resident()) continue;
+      if (model_.tensor(twins[i]).host_resident()) continue;
       ActivationDecision& decision = decisions.activations[at(twins[i])];
       if (decision.kind == DecisionKind::recompute && decision.level != kTransient) decision.level = {.depth = depth};
     }
@@ -126,14 +126,14 @@ class Improver {
     const uint64_t width = 2 + draw(std::max<uint64_t>(items_.size() / 8, 4));
     const uint64_t start = draw(items_.size());
     for (uint64_t item = start; item < std::min<uint64_t>(start + width, items_.size()); ++item)
-      if (model_.tensors[at(items_[item])].gap_end != kNever) set(decisions, items_[item], kind);
+      if (model_.tensor(items_[item]).gap_end != kNever) set(decisions, items_[item], kind);
   }
 
   void relevel(Decisions& decisions) {
     const int32_t id = items_[draw(items_.size())];
     if (kind_of(model_, decisions, id) == DecisionKind::keep) return;
     ActivationDecision& activation = decisions.activations[at(id)];
-    const int32_t index = model_.tensors[at(id)].residence;
+    const int32_t index = model_.tensor(id).residence;
     ResidenceDecision* const residence = index < 0 ? nullptr : &decisions.residences[at(index)];
     if (draw(2) == 0) {
       bool& again = residence ? residence->again : activation.again;
@@ -191,17 +191,17 @@ void Improver::apply_move(Decisions& decisions) {
 DecisionSpace find_decision_space(const Model& model) {
   DecisionSpace space;
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id) {
-    const ModelTensor& tensor = model.tensors[at(id)];
+    const ModelTensor& tensor = model.tensor(id);
     if (tensor.movable && tensor.bytes > 0 && (tensor.gap_end != kNever || tensor.recomputable))
       space.items.push_back(id);
     if (tensor.for_update()) space.items.push_back(id);
   }
-  std::ranges::stable_sort(space.items, {}, [&](int32_t id) { return model.tensors[at(id)].gap_begin; });
+  std::ranges::stable_sort(space.items, {}, [&](int32_t id) { return model.tensor(id).gap_begin; });
   for (std::vector<int32_t>& twins : find_twins(model, space.items))
     if (twins.size() > 1) space.twins.push_back(std::move(twins));
   RecomputePrice recompute(model);
   for (const int32_t id : space.items)
-    space.prices.push_back(std::max(0.0, recompute.seconds(id)) / static_cast<double>(model.tensors[at(id)].bytes));
+    space.prices.push_back(std::max(0.0, recompute.seconds(id)) / static_cast<double>(model.tensor(id).bytes));
   return space;
 }
 

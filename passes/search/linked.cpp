@@ -25,13 +25,13 @@ LinkedStarts::LinkedStarts(Workbench& bench) : model_(bench.model) {
   peak_end_ = end[at(peak)];
   RecomputePrice recompute(model_);
   for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
-    const ModelTensor& tensor = model_.tensors[at(id)];
+    const ModelTensor& tensor = model_.tensor(id);
     if (!tensor.movable || tensor.bytes == 0 || !tensor.in_gap(peak)) continue;
     const double bytes = static_cast<double>(tensor.copy_bytes), again = tensor.input() ? 0 : recompute.seconds(id);
     const double latency = model_.links.latency_seconds;
     items_.push_back(
         {.tensor = id,
-         .made = tensor.producer < 0 ? 0 : end[at(model_.tasks[at(tensor.producer)].position)],
+         .made = tensor.producer < 0 ? 0 : end[at(model_.task(tensor.producer).position)],
          .wanted = start[at(tensor.gap_end)],
          .out = tensor.input() ? 0 : latency + bytes / model_.links.d2h_bytes_per_second,
          .back = latency + bytes / model_.links.h2d_bytes_per_second,
@@ -72,15 +72,15 @@ Decisions LinkedStarts::decisions(int64_t limit, double share, const Means& mean
     out.add(0, rank_made[i] + 1, leaves);
     back.add(rank_wanted[i], many, returns);
     decisions.activations[at(item.tensor)] = {.kind = DecisionKind::offload};
-    over -= model_.tensors[at(item.tensor)].bytes;
+    over -= model_.tensor(item.tensor).bytes;
   }
   for (size_t i = items_.size(); i-- > 0 && over > 0 && means.recompute;) {
     const Item& item = items_[i];
     ActivationDecision& decision = decisions.activations[at(item.tensor)];
     if (decision.kind != DecisionKind::keep || !std::isfinite(item.price)) continue;
-    const bool input = model_.tensors[at(item.tensor)].input();
+    const bool input = model_.tensor(item.tensor).input();
     decision = {.kind = input ? DecisionKind::offload : DecisionKind::recompute};
-    over -= model_.tensors[at(item.tensor)].bytes;
+    over -= model_.tensor(item.tensor).bytes;
   }
   return decisions;
 }

@@ -41,7 +41,7 @@ std::vector<int32_t> worth_recomputing(const Workbench& bench, const Decisions& 
   RecomputePrice price(model);
   std::vector<std::pair<double, int32_t>> by_loss;
   for (int32_t id = 0; id < static_cast<int32_t>(waited.size()); ++id) {
-    const ModelTensor& tensor = model.tensors[at(id)];
+    const ModelTensor& tensor = model.tensor(id);
     if (waited[at(id)] == 0 || tensor.host_resident() || !tensor.recomputable || tensor.gap_end == kNever) continue;
     if (decisions.activations[at(id)].kind != DecisionKind::offload) continue;
     const double again = price.seconds(id);

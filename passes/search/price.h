@@ -30,7 +30,7 @@ class RecomputePrice {
     double seconds = 0;
     stack_.assign(1, tensor);
     for (int visited = 0; !stack_.empty() && visited < kNearest; ++visited) {
-      const ModelTensor& wanted = model_.tensors[at(stack_.back())];
+      const ModelTensor& wanted = model_.tensor(stack_.back());
       stack_.pop_back();
       if (wanted.input()) continue;
       if (!wanted.recomputable) return -1;
@@ -46,7 +46,7 @@ class RecomputePrice {
   // The same, assuming that every tensor that the backward accesses is resident and no other task is recomputed.
   double seconds(int32_t tensor) {
     const auto forward_only = [&](int32_t id) {
-      return model_.tensors[at(id)].movable && model_.tensors[at(id)].gap_end == kNever;
+      return model_.tensor(id).movable && model_.tensor(id).gap_end == kNever;
     };
     return seconds(tensor, forward_only, [](int32_t) { return false; });
   }

@@ -24,10 +24,10 @@ class Relaxer {
     find_live();
     bool any = false;
     for (const Absence& absence : absences_) {
-      const int64_t bytes = model_.tensors[at(absence.tensor)].bytes;
+      const int64_t bytes = model_.tensor(absence.tensor).bytes;
       if (!has_room(absence, limit - bytes)) continue;
       for_each_stretch(absence, [&](int32_t begin, int32_t end) { live_.add(begin, end, bytes); });
-      if (const ModelTensor& tensor = model_.tensors[at(absence.tensor)]; tensor.host_resident())
+      if (const ModelTensor& tensor = model_.tensor(absence.tensor); tensor.host_resident())
         decisions.residences[at(tensor.residence)] = {};
       else decisions.activations[at(absence.tensor)] = {};
       any = true;
@@ -57,18 +57,18 @@ class Relaxer {
       int32_t last = first;
       const int32_t tensor = lives_[at(first)].tensor;
       while (last + 1 < static_cast<int32_t>(lives_.size()) && lives_[at(last + 1)].tensor == tensor) ++last;
-      if ((last > first || model_.tensors[at(tensor)].host_resident()) && model_.tensors[at(tensor)].bytes > 0 &&
+      if ((last > first || model_.tensor(tensor).host_resident()) && model_.tensor(tensor).bytes > 0 &&
           kind_of(model_, decisions, tensor) != DecisionKind::keep)
         absences_.push_back(
             {tensor, first, last,
-             seconds_of(tensor, last - first + 1, decisions) / static_cast<double>(model_.tensors[at(tensor)].bytes)});
+             seconds_of(tensor, last - first + 1, decisions) / static_cast<double>(model_.tensor(tensor).bytes)});
       first = last + 1;
     }
     std::ranges::stable_sort(absences_, std::greater<>(), &Absence::score);
   }
 
   double seconds_of(int32_t id, int32_t lives, const Decisions& decisions) const {
-    const ModelTensor& tensor = model_.tensors[at(id)];
+    const ModelTensor& tensor = model_.tensor(id);
     const double copy = model_.copy_seconds(tensor.copy_bytes);
     if (tensor.host_resident())
       return tensor.for_update() ? copy / static_cast<double>(model_.rounds) : copy * static_cast<double>(lives);
@@ -80,7 +80,7 @@ class Relaxer {
   // Calls body(begin, end), half-open, for the steps at which the tensor is off the device.
   template <class Body>
   void for_each_stretch(const Absence& absence, Body body) const {
-    if (model_.tensors[at(absence.tensor)].host_resident()) {
+    if (model_.tensor(absence.tensor).host_resident()) {
       body(0, lives_[at(absence.first)].first);
       body(lives_[at(absence.last)].last + 1, static_cast<int32_t>(steps_.size()));
     }

@@ -12,7 +12,7 @@ namespace plimsoll::search {
 
 // A host-resident tensor in the host pool counts as offloaded.
 inline DecisionKind kind_of(const Model& model, const Decisions& decisions, int32_t id) {
-  const ModelTensor& tensor = model.tensors[at(id)];
+  const ModelTensor& tensor = model.tensor(id);
   if (!tensor.host_resident()) return decisions.activations[at(id)].kind;
   return decisions.residences[at(tensor.residence)].on_host ? DecisionKind::offload : DecisionKind::keep;
 }

@@ -15,7 +15,7 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 }
 
 uint64_t color_of_task(const Model& model, int32_t task) {
-  uint64_t color = static_cast<uint64_t>(model.tasks[at(task)].kind);
+  uint64_t color = static_cast<uint64_t>(model.task(task).kind);
   for (const Algorithm& algorithm : model.algorithms_of(task))
     color =
         mix(mix(color, std::bit_cast<uint64_t>(algorithm.seconds)), static_cast<uint64_t>(algorithm.workspace_bytes));
