@@ -5,7 +5,6 @@
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/liveness.h"
-#include "passes/place/online.h"
 #include "passes/place/solve.h"
 
 namespace plimsoll {

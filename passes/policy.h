@@ -27,8 +27,8 @@ enum class OrderKind {
 };
 
 enum class PlaceKind {
-  best_of,               // place/solve.h
-  in_turn, by_mobility,  // as published systems place during training (place/online.h)
+  best_of,               // solve() in place/solve.h
+  in_turn, by_mobility,  // as published systems place during training: place_in_turn() there
 };
 
 enum class AlgorithmKind {

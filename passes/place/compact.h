@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "passes/place/problem.h"
@@ -30,45 +29,16 @@ struct Compact {
   int64_t bound = 0;  // lower_bound(problem)
 };
 
-// The rank of each time. Times are mostly the steps of a plan, and nearly all of these occur. They are then counted,
-// not sorted.
-class Ranks {
- public:
-  explicit Ranks(const Problem& problem) {
-    times_.reserve(2 * problem.buffers.size());
-    for (const Buffer& buffer : problem.buffers) times_.insert(times_.end(), {buffer.lower, buffer.upper});
-    if (times_.empty()) return;
-    const auto [first, last] = std::ranges::minmax(times_);
-    first_ = first;
-    if (static_cast<uint64_t>(last) - static_cast<uint64_t>(first) < 2 * times_.size()) {
-      rank_of_.assign(static_cast<size_t>(last - first) + 1, 0);
-      for (const int64_t time : times_) rank_of_[static_cast<size_t>(time - first)] = 1;
-      for (int32_t& rank : rank_of_) count_ += std::exchange(rank, count_);
-    } else {
-      std::ranges::sort(times_);
-      times_.erase(std::unique(times_.begin(), times_.end()), times_.end());
-      count_ = static_cast<int32_t>(times_.size());
-    }
-  }
-
-  int32_t count() const { return count_; }
-  int32_t operator()(int64_t time) const {
-    if (!rank_of_.empty()) return rank_of_[static_cast<size_t>(time - first_)];
-    return static_cast<int32_t>(std::ranges::lower_bound(times_, time) - times_.begin());
-  }
-
- private:
-  std::vector<int64_t> times_;    // sorted, each once, unless rank_of_ is used
-  std::vector<int32_t> rank_of_;  // of each time from first_ on
-  int64_t first_ = 0;
-  int32_t count_ = 0;
-};
-
 inline Compact compact(const Problem& problem) {
-  const Ranks rank(problem);
-  Compact found{.times = rank.count()};
-  found.items.reserve(problem.buffers.size());
-  std::vector<int64_t> change(at(rank.count()), 0);  // of the live bytes, at each time
+  std::vector<int64_t> times;
+  for (const Buffer& buffer : problem.buffers) times.insert(times.end(), {buffer.lower, buffer.upper});
+  std::ranges::sort(times);
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  const auto rank = [&](int64_t time) {
+    return static_cast<int32_t>(std::ranges::lower_bound(times, time) - times.begin());
+  };
+  Compact found{.times = static_cast<int32_t>(times.size())};
+  std::vector<int64_t> change(times.size(), 0);  // of the live bytes, at each time
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
     const Buffer& buffer = problem.buffers[i];
     if (buffer.size == 0) continue;

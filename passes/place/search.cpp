@@ -32,9 +32,11 @@
 namespace plimsoll::placement {
 namespace {
 
-// Which item is tried first among equal floors. A span is a number of distinct times, a duration is in the problem's
-// times.
-enum class Preference { span, total, total_then_span, area, size, late_end, total_then_duration };
+// Of an item: a span is a number of distinct times, a duration is in the problem's times, and the total is the largest
+// sum of sizes over its sections.
+struct Measures {
+  double span, total, area, size, end, duration, area_by_duration;
+};
 
 enum class Branching {
   pocket,  // the lowest item of the tightest section's pocket
@@ -43,17 +45,17 @@ enum class Branching {
 
 struct Strategy {
   Branching branching;
-  Preference preference;
+  double Measures::*preference[3];  // the item with the largest is tried first among equal floors
 };
 constexpr Strategy kStrategies[] = {
-    {Branching::pocket, Preference::span},
-    {Branching::pocket, Preference::total},
-    {Branching::pocket, Preference::total_then_span},
-    {Branching::pocket, Preference::area},
-    {Branching::pocket, Preference::size},
-    {Branching::pocket, Preference::late_end},
-    {Branching::rising, Preference::total_then_duration},
-    {Branching::rising, Preference::area},
+    {Branching::pocket, {&Measures::span, &Measures::area, &Measures::total}},
+    {Branching::pocket, {&Measures::total, &Measures::area, &Measures::span}},
+    {Branching::pocket, {&Measures::total, &Measures::span, &Measures::area}},
+    {Branching::pocket, {&Measures::area, &Measures::total, &Measures::span}},
+    {Branching::pocket, {&Measures::size, &Measures::span, &Measures::total}},
+    {Branching::pocket, {&Measures::end, &Measures::area, &Measures::total}},
+    {Branching::rising, {&Measures::total, &Measures::duration, &Measures::area_by_duration}},
+    {Branching::rising, {&Measures::area, &Measures::total, &Measures::span}},
 };
 
 class Search {
@@ -64,7 +66,7 @@ class Search {
   // True: offsets() is a solution. False with nodes left: no solution exists.
   bool run(const Strategy& strategy, double noise, uint64_t seed, int64_t& nodes) {
     branching_ = strategy.branching;
-    prefer(strategy.preference, noise, seed);
+    prefer(strategy, noise, seed);
     partial_.clear();
     return descend(nodes);
   }
@@ -93,7 +95,7 @@ class Search {
     failed,  // what is above the top frame has no solution
   };
 
-  void prefer(Preference preference, double noise, uint64_t seed) {
+  void prefer(const Strategy& strategy, double noise, uint64_t seed) {
     std::vector<int64_t> load(at(partial_.sections()), 0), total(problem_.items.size(), 0);
     for (const bool known : {false, true})
       for (uint32_t i = 0; i < total.size(); ++i)
@@ -106,21 +108,16 @@ class Search {
     for (size_t i = 0; i < problem_.items.size(); ++i) {
       const Item& item = problem_.items[i];
       const double shaken = 1 + noise * (static_cast<double>(random() % 1024) / 512 - 1);
-      const double span = static_cast<double>(item.lifetime()) * shaken, area = item.area() * shaken,
-                   most = static_cast<double>(total[i]) * shaken;
-      switch (preference) {
-        case Preference::span: keys.push_back({span, area, most}); break;
-        case Preference::total: keys.push_back({most, area, span}); break;
-        case Preference::total_then_span: keys.push_back({most, span, area}); break;
-        case Preference::area: keys.push_back({area, most, span}); break;
-        case Preference::size: keys.push_back({static_cast<double>(item.size) * shaken, span, most}); break;
-        case Preference::late_end: keys.push_back({static_cast<double>(item.upper) * shaken, area, most}); break;
-        case Preference::total_then_duration: {
-          const double duration = item.duration * shaken;
-          keys.push_back({most, duration, duration * static_cast<double>(item.size)});
-          break;
-        }
-      }
+      const double size = static_cast<double>(item.size), duration = item.duration * shaken;
+      const Measures measures = {.span = static_cast<double>(item.lifetime()) * shaken,
+                                 .total = static_cast<double>(total[i]) * shaken,
+                                 .area = item.area() * shaken,
+                                 .size = size * shaken,
+                                 .end = static_cast<double>(item.upper) * shaken,
+                                 .duration = duration,
+                                 .area_by_duration = duration * size};
+      const auto& [first, second, third] = strategy.preference;
+      keys.push_back({measures.*first, measures.*second, measures.*third});
     }
     std::vector<uint32_t> order(problem_.items.size());
     std::iota(order.begin(), order.end(), 0);

@@ -30,4 +30,10 @@ inline constexpr Effort kThorough{.scans = 9'375'000, .nodes = 3'000'000};
 // Before: check(problem). The solution is valid with every effort.
 Solution solve(const Problem& problem, const Effort& effort = kQuick);
 
+// Placement as in published systems, which place during training: buffer by buffer in the order of allocation, without
+// knowledge of later buffers, by best fit from both ends of a pool (pool/two_ended_pool.h). `low`: per buffer, whether
+// it lies at the low end; if all do, they lie as in a list of blocks (pool/list_pool.h). The pool's size is the maximum
+// of both ends together. The fragmentation of solve() is compared with that of this.
+Solution place_in_turn(const Problem& problem, const std::vector<bool>& low);
+
 }  // namespace plimsoll::placement

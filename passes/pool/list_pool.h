@@ -1,6 +1,6 @@
 // A memory pool as a list of blocks in address order, with best-fit allocation: moDNN's "linked list", and CnMem, which
 // vDNN uses. Nothing is allocated: policies replay the pool ahead of time to find out which tensors must be evicted,
-// and place/online.h to find the addresses.
+// and place/solve.h to find the addresses.
 //
 //   address  0        512       1024              2048      …
 //            | free   | t1      | free            |  tail     t0 and t2 were released; t1 lies between, so a request

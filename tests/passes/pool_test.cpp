@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "passes/place/online.h"
+#include "passes/place/solve.h"
 #include "passes/pool/two_ended_pool.h"
 
 using namespace plimsoll;
