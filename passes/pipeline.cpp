@@ -56,24 +56,10 @@ constexpr Pass kPasses[] = {
     {"needs", "record the workspace that each algorithm needs, and what would be faster", needs},
 };
 
-bool reaches(const Plan& plan, const Context& context, const Ceiling& ceiling) {
+bool reaches(const Plan& plan, const Context& context) {
+  const Ceiling& ceiling = context.ceiling;
   if (std::isfinite(ceiling.seconds) && least_iteration_seconds(plan, context) >= ceiling.seconds) return true;
   return ceiling.arena_bytes != kNoLimit && least_arena_bytes(plan, context) >= ceiling.arena_bytes;
-}
-
-Result<bool> run(std::span<const Pass> passes, Plan& plan, const Context& context, const PassObserver& observe,
-                 bool verified) {
-  for (const Pass& pass : passes) {
-    if (context.ceiling.deadline.passed()) return false;
-    if (pass.name == kReplaced && context.policy.decided && !observe) continue;
-    if (pass.name == kGate && reaches(plan, context, context.ceiling)) return false;
-    const auto start = std::chrono::steady_clock::now();
-    PLIMSOLL_TRY(pass.run(plan, context));
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    if (verified) PLIMSOLL_TRY(verify_after(pass.name, plan, context));
-    if (observe && !observe(pass.name, plan, spent.count())) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -85,17 +71,21 @@ const Pass* find_pass(std::string_view name) {
   return found == std::end(kPasses) ? nullptr : found;
 }
 
-Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe) {
-  return run(kPasses, plan, context, observe, kVerifyPasses);
-}
-
-Result<bool> run_passes_after(std::string_view last, Plan& plan, const Context& context, const PassObserver& observe) {
-  const Pass* const found = find_pass(last);
-  PLIMSOLL_CHECK(found, "a plan continues after a pass that is none");
+Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe, const Pass* last) {
   const std::span<const Pass> all = kPasses;
-  const size_t done = static_cast<size_t>(found - kPasses) + 1;
+  const size_t done = last ? static_cast<size_t>(last - kPasses) + 1 : 0;
   for (const Pass& pass : all.first(done)) PLIMSOLL_TRY(verify_after(pass.name, plan, context));
-  return run(all.subspan(done), plan, context, observe, true);
+  for (const Pass& pass : all.subspan(done)) {
+    if (context.ceiling.deadline.passed()) return false;
+    if (pass.name == kReplaced && context.policy.decided && !observe) continue;
+    if (pass.name == kGate && reaches(plan, context)) return false;
+    const auto start = std::chrono::steady_clock::now();
+    PLIMSOLL_TRY(pass.run(plan, context));
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    if (kVerifyPasses || last) PLIMSOLL_TRY(verify_after(pass.name, plan, context));
+    if (observe && !observe(pass.name, plan, spent.count())) return false;
+  }
+  return true;
 }
 
 }  // namespace plimsoll

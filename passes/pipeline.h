@@ -26,11 +26,10 @@ using PassObserver = std::function<bool(std::string_view pass, const Plan& plan,
 // Before: the plan has batch, sub_batch, rounds and last_sub_batch. After: it is complete except for the figures that
 // compare it with other plans (summarize.h). Returns false if the plan would reach context.ceiling, or if the observer
 // has stopped the passes; the plan is then unfinished.
-Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe = {});
-
-// Runs the passes after `last` on a plan that was read from a file. In every build it first verifies the promises of
-// the passes up to `last` (verify.h), and then those of each pass that it runs. Before: `last` is a pass.
-Result<bool> run_passes_after(std::string_view last, Plan& plan, const Context& context,
-                              const PassObserver& observe = {});
+//
+// `last`: not null for a plan that was read from a file. Only the passes after `last` then run. In every build, the
+// promises of the passes up to `last` are verified first (verify.h), and then those of each pass that runs.
+Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe = {},
+                        const Pass* last = nullptr);
 
 }  // namespace plimsoll

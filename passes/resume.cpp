@@ -126,7 +126,8 @@ UnfinishedPlan unfinished_of(const Found& found, const SearchFigures& figures) {
 }
 
 Result<Plan> resume(Variants& variants, const UnfinishedPlan& unfinished, const PassObserver& observe) {
-  if (!find_pass(unfinished.after)) {
+  const Pass* const last = find_pass(unfinished.after);
+  if (!last) {
     std::vector<std::string_view> names;
     for (const Pass& pass : all_passes()) names.push_back(pass.name);
     return Error{ExitCode::invalid_model,
@@ -149,7 +150,7 @@ Result<Plan> resume(Variants& variants, const UnfinishedPlan& unfinished, const 
   const Context context = context_of(*candidate, policy, unfinished.live_limit < 0 ? kNoLimit : unfinished.live_limit);
   PLIMSOLL_TRY(check_seed(unfinished, *candidate, context));
   Plan plan = unfinished.plan;
-  const Result<bool> finished = run_passes_after(unfinished.after, plan, context, observe);
+  const Result<bool> finished = run_passes(plan, context, observe, last);
   // If a promise is broken here, the text was changed after it was written.
   if (!finished.ok()) return Error{ExitCode::verification_failed, finished.error().message};
   return plan;
