@@ -94,11 +94,11 @@ class Selector {
     const int64_t least = schedules->minimum_bytes();
     if (!alone && !schedules->pool_binds() && least != kNoLimit && least > limits_.budget_bytes) return;
     schedules->begin(limits_.search, searches_.size() == 1 ? limits_.threads : 1);  // else the threads are busy
-    for (size_t segment = 0; segment < schedules->segments(); ++segment) {
+    for (size_t segment = 0; segment < schedules->limits().segments.size(); ++segment) {
       const auto search = [this, schedules, segment](const std::stop_token& stop) {
         return !schedules->next(segment, limits_.search.unless(stop)).last;
       };
-      const bool wanted = segment >= schedules->segment_of(limits_.budget_bytes) && !schedules->ended(segment);
+      const bool wanted = segment >= schedules->limits().segment_of(limits_.budget_bytes) && !schedules->ended(segment);
       variant.segments.push_back(
           wanted ? &pool.add(bound_seconds_of(variant, segment), search,
                              static_cast<int64_t>(schedules->searched(segment))) : nullptr);
@@ -117,7 +117,8 @@ class Selector {
       search::Descent& schedules = all_searches_.find(ordered, policy_, effort, limits_.host_budget_bytes).schedules;
       schedules.begin(deadline);
       if (!schedules.complete()) return false;
-      for (size_t segment = schedules.segment_of(limits_.budget_bytes); segment < schedules.segments(); ++segment) {
+      const search::Limits& limits = schedules.limits();
+      for (size_t segment = limits.segment_of(limits_.budget_bytes); segment < limits.segments.size(); ++segment) {
         if (schedules.ended(segment)) continue;
         schedules.next(segment, deadline);
         return true;
@@ -128,8 +129,9 @@ class Selector {
 
   // Lower bound for the schedules of one segment.
   double bound_seconds_of(const VariantSearch& variant, size_t segment) const {
-    return variant.search->ordered.bound_seconds(
-        std::min(limits_.budget_bytes, variant.search->schedules.above(segment)));
+    const search::Limits& limits = variant.search->schedules.limits();
+    const int64_t above = limits.above(limits.segments[segment].first);
+    return variant.search->ordered.bound_seconds(std::min(limits_.budget_bytes, above));
   }
 
   Status search(const Entry& entry, ThreadPool& pool) {
@@ -145,7 +147,7 @@ class Selector {
       if (variant.search->ordered.bound_bytes > limits_.budget_bytes) return {};  // there is no such plan to bound
       bound_ = std::min(bound_, variant.search->ordered.bound_seconds(limits_.budget_bytes));
       if (variant.segments.empty()) return {};
-      variant.segment = variant.search->schedules.segment_of(limits_.budget_bytes);
+      variant.segment = variant.search->schedules.limits().segment_of(limits_.budget_bytes);
       next_.push({bound_seconds_of(variant, variant.segment), entry.variant, kSearch});
       return {};
     }

@@ -9,7 +9,6 @@
 
 #include "passes/search/fit.h"
 #include "passes/search/improve.h"
-#include "passes/search/limits.h"
 #include "passes/search/non_overlapped.h"
 #include "passes/search/relax.h"
 #include "passes/search/starts.h"
@@ -278,24 +277,7 @@ void Descent::begin(const Deadline& deadline, int threads) {
 }
 
 bool Descent::complete() const { return common_->starts->complete(); }
-size_t Descent::segments() const { return segments_.size(); }
-
-size_t Descent::segment_of(int64_t limit) const {
-  size_t segment = 0;
-  while (segment + 1 < segments_.size() &&
-         common_->limits.bytes[common_->limits.segments[segment].second - 1] >= limit)
-    ++segment;
-  return segment;
-}
-
-size_t Descent::stretches(size_t segment) const {
-  const auto [begin, end] = common_->limits.segments[segment];
-  return end - begin;
-}
-
-int64_t Descent::above(size_t segment) const {
-  return common_->limits.above(common_->limits.segments[segment].first);
-}
+const Limits& Descent::limits() const { return common_->limits; }
 
 const Stretch& Descent::next(size_t segment, const Deadline& deadline) {
   std::unique_ptr<Segment>& mine = segments_[segment];
@@ -319,7 +301,7 @@ std::vector<State> find_frontier(const Model& model, const FrontierOptions& opti
   Descent descent(model, options);
   descent.begin(deadline);
   Archive archive;
-  for (size_t segment = 0; segment < descent.segments(); ++segment) {
+  for (size_t segment = 0; segment < descent.limits().segments.size(); ++segment) {
     while (!descent.ended(segment))
       for (const State& state : descent.next(segment, deadline).states) archive.add(state);
     descent.forget(segment);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "passes/search/limits.h"
 #include "passes/search/state.h"
 
 namespace plimsoll::search {
@@ -41,15 +42,10 @@ class Descent {
   int64_t minimum_bytes() const;
   bool pool_binds() const;  // the host pool's limit has changed the minimum-memory schedule or a start schedule
 
-  // Finds the start schedules, on this number of threads. segments() is valid after this call. Repeated calls do
-  // nothing.
+  // Finds the start schedules, on this number of threads. limits() is valid after this call. Repeated calls do nothing.
   void begin(const Deadline& deadline = {}, int threads = 1);
   bool complete() const;  // false: a deadline ended begin() early
-  size_t segments() const;
-  // The first segment that can hold schedules within `limit`.
-  size_t segment_of(int64_t limit) const;
-  size_t stretches(size_t segment) const;  // upper bound
-  int64_t above(size_t segment) const;     // an upper bound on the bytes of its schedules
+  const Limits& limits() const;  // a segment has at most one stretch per limit
 
   // Searches the next stretch of the segment. Segments may run in parallel, one thread each. The reference stays valid
   // until the segment is forgotten. Requires !ended(segment).

@@ -20,6 +20,12 @@ struct Limits {
   // in parallel, each from a few warm-up limits above it.
   std::vector<std::pair<size_t, size_t>> segments = {};
   int64_t above(size_t limit) const { return limit == 0 ? kNoLimit : bytes[limit - 1]; }  // the next higher one
+  // The first segment that can hold schedules within `most` bytes.
+  size_t segment_of(int64_t most) const {
+    size_t segment = 0;
+    while (segment + 1 < segments.size() && bytes[segments[segment].second - 1] >= most) ++segment;
+    return segment;
+  }
 };
 
 // `steps`: of the order. `effort`: 0 to 3 (FrontierOptions).

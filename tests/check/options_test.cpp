@@ -38,8 +38,8 @@ Values limits_of(const Asked& asked) {
   for (const int64_t size : asked.planning.sub_batches) {
     search::Descent& schedules = search_of(asked, size);
     schedules.begin();
-    for (size_t segment = 0; segment < schedules.segments(); ++segment)
-      values.insert(fmt::format("{}: {} from {}", size, schedules.stretches(segment), schedules.above(segment)));
+    for (const auto& [first, end] : schedules.limits().segments)
+      values.insert(fmt::format("{}: {} from {}", size, end - first, schedules.limits().above(first)));
   }
   return values;
 }
@@ -50,8 +50,8 @@ Values schedules_of(const Asked& asked) {
   for (const int64_t size : asked.planning.sub_batches) {
     search::Descent& schedules = search_of(asked, size);
     schedules.begin();
-    for (size_t segment = schedules.segment_of(asked.planning.budget_bytes); segment < schedules.segments();
-         ++segment) {
+    const search::Limits& limits = schedules.limits();
+    for (size_t segment = limits.segment_of(asked.planning.budget_bytes); segment < limits.segments.size(); ++segment) {
       while (!schedules.ended(segment)) schedules.next(segment);
       for (size_t stretch = 0; stretch < schedules.searched(segment); ++stretch)
         for (const search::State& state : schedules.stretch(segment, stretch).states)

@@ -17,7 +17,8 @@ double fastest_of_all(Variants& variants, const Policy& policy, std::span<const 
     ScheduleSearch search(*variants.ordered(size, policy).value(), policy, 0);
     search::Descent& schedules = search.schedules;
     schedules.begin();
-    for (size_t segment = schedules.segment_of(budget); segment < schedules.segments(); ++segment)
+    const search::Limits& limits = schedules.limits();
+    for (size_t segment = limits.segment_of(budget); segment < limits.segments.size(); ++segment)
       while (!schedules.ended(segment))
         for (const search::State& state : schedules.next(segment).states) {
           if (!state.outcome.fits(budget)) continue;

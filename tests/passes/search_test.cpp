@@ -194,10 +194,11 @@ TEST_CASE("a descent yields the frontier stretch by stretch, segment by segment,
   std::vector<search::State> found;
   size_t stretches = 0;
   int64_t above = kNoLimit;
-  for (size_t segment = 0; segment < descent.segments(); ++segment) {
-    CHECK(descent.above(segment) == above);
+  for (size_t segment = 0; segment < descent.limits().segments.size(); ++segment) {
+    const auto [first, end] = descent.limits().segments[segment];
+    CHECK(descent.limits().above(first) == above);
     for (size_t stretch = 0; !descent.ended(segment); ++stretch, ++stretches) {
-      REQUIRE(stretch < descent.stretches(segment));
+      REQUIRE(stretch < end - first);
       const search::Stretch brought = descent.next(segment);
       CHECK(brought.complete);
       CHECK(brought.last == descent.ended(segment));
@@ -205,7 +206,7 @@ TEST_CASE("a descent yields the frontier stretch by stretch, segment by segment,
       for (const search::State& state : brought.states) {
         CHECK(state.outcome.peak_bytes <= above);
         CHECK(state.outcome.peak_bytes > brought.below);
-        CHECK(descent.segment_of(state.outcome.peak_bytes) <= segment);
+        CHECK(descent.limits().segment_of(state.outcome.peak_bytes) <= segment);
         CHECK(bound.seconds(state.outcome.peak_bytes) == search::Bound(model).seconds(state.outcome.peak_bytes));
         CHECK(bound.seconds(state.outcome.peak_bytes) <= state.outcome.seconds * (1 + 1e-9));
         found.push_back(state);
@@ -214,7 +215,7 @@ TEST_CASE("a descent yields the frontier stretch by stretch, segment by segment,
     }
   }
   CHECK(above < 0);
-  CHECK(descent.segments() > 1);
+  CHECK(descent.limits().segments.size() > 1);
   CHECK(stretches > 3);
   const search::State* least = nullptr;
   for (const search::State& state : found)
@@ -237,10 +238,10 @@ TEST_CASE("a segment gives the same result whichever segments were searched befo
   search::Descent down(model, {.effort = 1}), up(model, {.effort = 1});
   down.begin();
   up.begin();
-  REQUIRE(down.segments() == up.segments());
-  std::vector<std::vector<search::Decisions>> brought(down.segments());
-  for (size_t segment = 0; segment < down.segments(); ++segment) brought[segment] = bring(down, segment);
-  for (size_t segment = up.segments(); segment-- > 0;) CHECK(bring(up, segment) == brought[segment]);
+  REQUIRE(down.limits().segments.size() == up.limits().segments.size());
+  std::vector<std::vector<search::Decisions>> brought(down.limits().segments.size());
+  for (size_t segment = 0; segment < down.limits().segments.size(); ++segment) brought[segment] = bring(down, segment);
+  for (size_t segment = up.limits().segments.size(); segment-- > 0;) CHECK(bring(up, segment) == brought[segment]);
   up.forget(1);
   (void)up.next(1);
   up.forget(1);
