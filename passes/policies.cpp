@@ -4,11 +4,7 @@
 
 #include <algorithm>
 
-#include "passes/policies/superneurons.h"
-#include "passes/policies/sublinear.h"
-#include "passes/policies/vdnn.h"
-#include "passes/policies/dymem.h"
-#include "passes/policies/modnn.h"
+#include "passes/policies/schedules.h"
 #include "passes/schedule/model.h"
 
 namespace plimsoll {

@@ -7,7 +7,7 @@
 #include "passes/candidate.h"
 #include "passes/order.h"
 #include "passes/planner.h"
-#include "passes/policies/modnn.h"
+#include "passes/policies/schedules.h"
 #include "passes/seed_plan.h"
 
 namespace plimsoll {
