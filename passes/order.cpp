@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "passes/analysis/liveness.h"
+#include "passes/liveness.h"
 #include "passes/order/orders.h"
 
 namespace plimsoll {
@@ -50,7 +51,7 @@ void make_steps(Plan& plan, const TaskGraph& graph, const std::vector<TaskId>& t
 int64_t peak_bytes(Plan& plan, const Context& context) {
   for (Step& step : plan.steps)
     if (step.kind == StepKind::compute) step.workspace.bytes = context.choices[step.task].back().workspace_bytes;
-  plan.residencies = find_residencies(plan, context.graph);
+  PLIMSOLL_CHECK(liveness(plan, context).ok(), "residencies can always be found");
   const int64_t bytes = least_arena_bytes(plan, context);
   for (Step& step : plan.steps) step.workspace.bytes = 0;
   plan.residencies = {};

@@ -16,11 +16,6 @@ namespace plimsoll {
 // The tensors that the trainer reads at the end of the round: the loss and the count of correct answers.
 std::vector<TensorId> kept_to_the_end(const TaskGraph& graph);
 
-// Residencies in issue order of their first step, with offset 0. A residency begins where a tensor is written, loaded
-// or prefetched. It ends at the last access before the next beginning. A tensor that is kept to the end outlives
-// the last step: its last_step is the number of steps.
-std::vector<Residency> find_residencies(const Plan& plan, const TaskGraph& graph);
-
 // The residency of each tensor during a walk over the steps in issue order.
 class ResidencyCursor {
  public:

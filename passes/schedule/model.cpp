@@ -256,23 +256,4 @@ Model make_model(const Plan& plan, const Context& context) {
   return model;
 }
 
-void put_steps(Plan& plan, const Program& program) {
-  plan.steps = {};
-  plan.steps.reserve(program.trace.size());
-  const auto resides_on_host = [&](TensorId id) {
-    if (!plan.tensors[id].persistent) return;
-    plan.tensors.edit(id).persistent = false;
-    plan.tensors.edit(id).home_offset = 0;  // passes/host_pool.h assigns the offset
-  };
-  for (const Op& op : program.trace) {
-    plan.steps.push_back(as_step(op));
-    if (op.kind == StepKind::prefetch || op.kind == StepKind::load) resides_on_host(TensorId(op.id));
-  }
-  for (size_t step = 0; step < program.waits.size(); ++step)
-    for (const int32_t earlier : program.waits[step])
-      plan.steps[StepId(static_cast<int64_t>(step))].waits.push_back(StepId(earlier));
-  for (const TensorId id : ids_of(plan.tensors))
-    if (const TensorId whole = plan.tensors[id].slice_of; whole.valid()) resides_on_host(whole);
-}
-
 }  // namespace plimsoll::schedule

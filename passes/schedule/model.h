@@ -198,7 +198,4 @@ struct Model {
 // Before: the plan is ordered (passes/order.h).
 Model make_model(const Plan& plan, const Context& context);
 
-// Writes a schedule as the plan's steps. From here on, persistent tensors that are copied reside in the host pool.
-void put_steps(Plan& plan, const Program& program);
-
 }  // namespace plimsoll::schedule
