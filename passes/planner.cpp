@@ -261,9 +261,8 @@ Result<Plan> serve(Forms forms) {
 
 }  // namespace
 
-Planner::Planner(TaskGraph graph, Costs& costs, int64_t batch) : searches_(std::make_unique<Searches>()) {
-  forms_.push_back(std::make_unique<Variants>(std::move(graph), costs, batch));
-}
+Planner::Planner(TaskGraph graph, Costs& costs, int64_t batch)
+    : Planner(std::vector{std::move(graph)}, costs, batch) {}
 Planner::Planner(std::vector<TaskGraph> forms, Costs& costs, int64_t batch) : searches_(std::make_unique<Searches>()) {
   for (TaskGraph& graph : forms) forms_.push_back(std::make_unique<Variants>(std::move(graph), costs, batch));
 }

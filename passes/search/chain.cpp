@@ -17,6 +17,8 @@ constexpr float kImpossible = std::numeric_limits<float>::infinity();
 struct Stage {
   int32_t task = -1, output = -1;
   std::vector<int32_t> stash = {};
+  int32_t y = 0, stashed = 0;  // in units: the output, and the tensors saved for backward
+  float seconds = 0;           // of one more run
 };
 
 std::optional<std::vector<Stage>> find_stages(const Model& model) {
@@ -58,15 +60,12 @@ class Recurrence {
     }
     unit_ = std::max<int64_t>(256, (all / kUnits + 255) / 256 * 256);
     units_ = static_cast<int32_t>(all / unit_) + 4 * end_;
-    for (const Stage& stage : stages_) {
-      y_.push_back(in_units(model_.tensor(stage.output).bytes));
-      int32_t stash = 0;
-      for (const int32_t id : stage.stash) stash += in_units(model_.tensor(id).bytes);
-      stash_.push_back(stash);
-      seconds_.push_back(stage.task < 0 ? 0.0F : static_cast<float>(model_.seconds_again(stage.task)));
+    for (Stage& stage : stages_) {
+      stage.y = in_units(model_.tensor(stage.output).bytes);
+      for (const int32_t id : stage.stash) stage.stashed += in_units(model_.tensor(id).bytes);
+      if (stage.task >= 0) stage.seconds = static_cast<float>(model_.seconds_again(stage.task));
     }
-    stash_.push_back(0);
-    seconds_.push_back(0);
+    stages_.emplace_back();  // the loss
     solve();
   }
 
@@ -100,7 +99,8 @@ class Recurrence {
   Cell& cell(int32_t s, int32_t t, int32_t units) {
     return table_[at(s * (end_ + 1) + t) * at(units_ + 1) + at(units)];
   }
-  int32_t y(int32_t i) const { return i < end_ ? y_[at(i)] : 0; }
+  int32_t y(int32_t i) const { return stages_[at(i)].y; }
+  int32_t stash(int32_t i) const { return stages_[at(i)].stashed; }
 
   void solve() {
     table_.resize(at(end_) * at(end_ + 1) * at(units_ + 1));
@@ -112,25 +112,25 @@ class Recurrence {
   }
   // A single stage: its backward, after another forward that produces its saved tensors.
   void begin(int32_t s, int32_t t) {
-    int32_t need = y(s) + stash_[at(t)] + y(t) + y(s);
-    if (stash_[at(t)] > 0) need = std::max(need, y(s) + y(t) + y(t) + stash_[at(t)]);
+    int32_t need = y(s) + stash(t) + y(t) + y(s);
+    if (stash(t) > 0) need = std::max(need, y(s) + y(t) + y(t) + stash(t));
     for (int32_t units = need; units <= units_; ++units)
-      cell(s, t, units) = {stash_[at(t)] > 0 ? seconds_[at(t)] : 0.0F, t};
+      cell(s, t, units) = {stash(t) > 0 ? stages_[at(t)].seconds : 0.0F, t};
   }
   void join(int32_t s, int32_t t) {
     const auto take = [&](int32_t units, float seconds, int32_t split) {
       if (Cell& mine = cell(s, t, units); seconds < mine.seconds) mine = {seconds, split};
     };
-    if (const int32_t stash = stash_[at(s + 1)]; stash > 0) {
-      const int32_t need = std::max(y(s) + y(s + 1) + stash + y(t), y(s) + stash + y(s + 1) + y(s));
+    if (const Stage& next = stages_[at(s + 1)]; next.stashed > 0) {
+      const int32_t need = y(s) + next.y + next.stashed + std::max(y(t), y(s));
       for (int32_t units = need; units <= units_; ++units)
-        take(units, cell(s + 1, t, units - y(s) - stash).seconds + seconds_[at(s + 1)], kStash);
+        take(units, cell(s + 1, t, units - y(s) - next.stashed).seconds + next.seconds, kStash);
     }
     float seconds = 0;
     int32_t need = 0;
     for (int32_t k = s + 1; k < t; ++k) {
-      seconds += seconds_[at(k)];
-      need = std::max(need, y(s) + y(t) + (k - 1 > s ? y(k - 1) : 0) + y(k) + stash_[at(k)]);
+      seconds += stages_[at(k)].seconds;
+      need = std::max(need, y(s) + y(t) + (k - 1 > s ? y(k - 1) : 0) + y(k) + stash(k));
       for (int32_t units = need; units <= units_; ++units)
         take(units, cell(k, t, units - y(s)).seconds + cell(s, k, units).seconds + seconds, k);
     }
@@ -158,7 +158,7 @@ class Recurrence {
       int32_t left = part.units - y(part.s);
       if (split == kStash) {
         for (const int32_t id : stages_[at(k)].stash) evict(decisions, id, part.level);
-        left -= stash_[at(k)];
+        left -= stash(k);
       } else {
         const int depth = part.level == kKept ? 0 : part.level.depth + 1;
         parts.push_back({part.s, k, part.units, {Level::Kind::nested, static_cast<uint8_t>(depth)}});
@@ -168,12 +168,10 @@ class Recurrence {
   }
 
   const Model& model_;
-  const std::vector<Stage> stages_;
-  const int32_t end_;  // the value of t for the loss
+  std::vector<Stage> stages_;  // and the loss
+  const int32_t end_;          // the value of t for the loss
   int64_t unit_ = 256;
   int32_t units_ = 0;
-  std::vector<int32_t> y_, stash_;
-  std::vector<float> seconds_;
   std::vector<Cell> table_;
 };
 
