@@ -120,15 +120,14 @@ void add_tasks(Model& model, const Plan& plan, const Context& context) {
       tensor.producer = id.value;
       tensor.recomputable = model.tasks.back().recomputable;
     }
-    const auto add = [&](std::span<const Choice> choices) {
-      model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
-      for (const Choice& choice : choices)
-        model.algorithms.push_back({align_up(choice.workspace_bytes), choice.seconds, choice.last_seconds});
-    };
-    add(context.choices[id]);
-    add(task.remembers.empty() ? std::span<const Choice>() : context.choices.of(id, true));
+    for (const bool again : {false, true}) {
+      std::vector<Algorithm> algorithms;
+      if (!again || !task.remembers.empty())
+        for (const Choice& choice : context.choices.of(id, again))
+          algorithms.push_back({align_up(choice.workspace_bytes), choice.seconds, choice.last_seconds});
+      model.algorithms.add(algorithms);
+    }
   }
-  model.first_algorithm.push_back(static_cast<int32_t>(model.algorithms.size()));
   for (int32_t id = 0; id < static_cast<int32_t>(model.tensors.size()); ++id)
     if (model.tensors[at(id)].host_resident() && model.tensors[at(id)].update < 0)
       model.all_host_residents.push_back(id);
@@ -175,6 +174,7 @@ void find_gaps_and_uses(Model& model) {
     const auto touch = [&](int32_t id, bool backward) {
       ModelTensor& tensor = model.tensors[at(id)];
       const int32_t before = std::exchange(last[at(id)], position);
+      if (before < 0) tensor.made = position;
       const int32_t longest = tensor.gap_end == kNever ? kNear : tensor.gap_end - tensor.gap_begin;
       const bool is_gap = made_forward(model, tensor) ? backward && tensor.gap_end == kNever
                                                       : before >= 0 && position - before > longest;

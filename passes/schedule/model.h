@@ -98,6 +98,7 @@ struct ModelTensor {
   bool is_result = false;  // the trainer reads it at the end of the round
   int32_t update = -1;     // host-resident: the task that updates it; -1: frozen, or a gradient
   int32_t residence = -1;  // host-resident: its position in Model::all_host_residents
+  int32_t made = -1;       // position in `order` of the load or of the task that writes it
   // Positions in `order`. For a tensor made in the forward: its last access before the backward, and its first access
   // in the backward. kNever: the backward does not access it; gap_begin is then its last access. For a tensor made in
   // the backward: the two consecutive accesses that are farthest apart, if more than kNear.
@@ -146,9 +147,8 @@ struct Model {
   Lists reduced_after;
   std::vector<int32_t> waits_for;
   int64_t ranks = 1;
-  std::vector<Algorithm> algorithms;     // of all tasks, concatenated; each task's fastest first
-  // Two per task: first run and recomputation (empty: same as the first run); plus one end entry.
-  std::vector<int32_t> first_algorithm;
+  // Two lists per task, fastest first: of its first run, and of its recomputation (empty: as of the first run).
+  Grouped<int32_t, Algorithm> algorithms;
   // Of all tasks: tensors of one update adjacent; frozen weights and gradients last.
   std::vector<int32_t> all_host_residents;
   // With several rounds, per update task of such a tensor: the tasks that must precede it. The order puts the update
@@ -172,9 +172,8 @@ struct Model {
   std::span<const int32_t> in_place(int32_t task) const { return accesses.joined(5 * task + 4, 1); }
 
   std::span<const Algorithm> algorithms_of(int32_t task, bool again = false) const {
-    const int32_t* begin = &first_algorithm[2 * at(task)];
-    if (again && begin[1] < begin[2]) ++begin;
-    return std::span(algorithms).subspan(at(begin[0]), at(begin[1] - begin[0]));
+    const std::span<const Algorithm> own = again ? algorithms[2 * task + 1] : std::span<const Algorithm>();
+    return own.empty() ? algorithms[2 * task] : own;
   }
   // The fastest with a workspace of at most `room` bytes, or the one with the smallest workspace.
   const Algorithm& algorithm_within(int32_t task, int64_t room) const {

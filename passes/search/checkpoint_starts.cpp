@@ -5,32 +5,15 @@
 #include "passes/search/price.h"
 
 namespace plimsoll::search {
-namespace {
-
-// The position in the order at which each tensor is written.
-std::vector<int32_t> find_makers(const Model& model) {
-  std::vector<int32_t> made(model.tensors.size(), -1);
-  for (int32_t position = 0; position < static_cast<int32_t>(model.order.size()); ++position) {
-    const Op& op = model.order[at(position)];
-    if (!op.is_task()) made[at(op.id)] = position;
-    else
-      for (const int32_t id : model.writes(op.id)) made[at(id)] = position;
-  }
-  return made;
-}
-
-}  // namespace
 
 Decisions checkpoint_decisions(const Model& model, const Checkpoints& checkpoints) {
-  const std::vector<int32_t> made = find_makers(model);
   // Bytes held for the backward, by the position that writes them.
   std::vector<int64_t> waiting(model.order.size() + 1, 0);
   int64_t total = 0;
   std::vector<double> prices;
-  for (size_t id = 0; id < model.tensors.size(); ++id) {
-    const ModelTensor& tensor = model.tensors[id];
-    if (!tensor.movable || tensor.gap_end == kNever || made[id] < 0) continue;
-    waiting[at(made[id])] += tensor.bytes;
+  for (const ModelTensor& tensor : model.tensors) {
+    if (!tensor.movable || tensor.gap_end == kNever) continue;
+    waiting[at(tensor.made)] += tensor.bytes;
     total += tensor.bytes;
     if (tensor.recomputable && tensor.bytes > 0) prices.push_back(price_of_one_run(model, tensor));
   }
@@ -51,8 +34,8 @@ Decisions checkpoint_decisions(const Model& model, const Checkpoints& checkpoint
   Decisions decisions = keep_everything(model);
   for (size_t id = 0; id < model.tensors.size(); ++id) {
     const ModelTensor& tensor = model.tensors[id];
-    if (!tensor.movable || made[id] < 0) continue;
-    const int32_t from = part[at(made[id])], to = part[at(tensor.gap_begin)];
+    if (!tensor.movable) continue;
+    const int32_t from = part[at(tensor.made)], to = part[at(tensor.gap_begin)];
     ActivationDecision& decision = decisions.activations[id];
     if (from / checkpoints.parts != to / checkpoints.parts) {
       const bool offload = checkpoints.offloaded && tensor.gap_end != kNever;
