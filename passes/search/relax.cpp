@@ -38,12 +38,12 @@ class Relaxer {
  private:
   // Workspaces use the free bytes, so only the smallest workspace of each task counts.
   void find_live() {
-    steps_ = bench_.evaluator.live();
+    std::vector<int64_t> live = bench_.evaluator.live();
     for (size_t step = 0; step < bench_.trace.size(); ++step)
       if (const Op& op = bench_.trace[step]; op.is_task())
-        steps_[step] -= bench_.evaluator.algorithm_of(step).workspace_bytes -
-                        model_.algorithms_of(op.id, op.again).back().workspace_bytes;
-    live_.assign(steps_);
+        live[step] -= bench_.evaluator.algorithm_of(step).workspace_bytes -
+                      model_.algorithms_of(op.id, op.again).back().workspace_bytes;
+    live_.assign(live);
   }
 
   void find_absences(const Decisions& decisions) {
@@ -82,7 +82,7 @@ class Relaxer {
   void for_each_stretch(const Absence& absence, Body body) const {
     if (model_.tensor(absence.tensor).host_resident()) {
       body(0, lives_[at(absence.first)].first);
-      body(lives_[at(absence.last)].last + 1, static_cast<int32_t>(steps_.size()));
+      body(lives_[at(absence.last)].last + 1, static_cast<int32_t>(bench_.trace.size()));
     }
     for (int32_t life = absence.first; life < absence.last; ++life)
       body(lives_[at(life)].last + 1, lives_[at(life + 1)].first);
@@ -98,8 +98,7 @@ class Relaxer {
   const Model& model_;
   std::vector<int32_t> runs_;   // of each task: number of recomputations
   std::vector<Life> lives_;     // by tensor
-  std::vector<int64_t> steps_;  // live bytes of each step
-  Levels live_;                 // the same, including what has been kept so far
+  Levels live_;                 // bytes of each step, including what has been kept so far
   std::vector<Absence> absences_;
 };
 
