@@ -310,8 +310,4 @@ Result<Plan> Planner::plan_from(const UnfinishedPlan& unfinished, const PlanRequ
   return stopped ? std::move(plan) : finish(request, policy, variants.graph(), std::move(plan), unfinished.figures);
 }
 
-Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request) {
-  return Planner(graph, costs, std::max<int64_t>(request.batch, 1)).plan(request);
-}
-
 }  // namespace plimsoll

@@ -57,7 +57,4 @@ class Planner {
   std::unique_ptr<Searches> searches_;
 };
 
-// Makes a single plan.
-Result<Plan> make_plan(const TaskGraph& graph, Costs& costs, const PlanRequest& request);
-
 }  // namespace plimsoll

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "compiler/check/check.h"
-#include "passes/planner.h"
 #include "passes/policies.h"
+#include "tests/make_plan.h"
 #include "tests/random_graph.h"
 
 using namespace plimsoll;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "compiler/check/check.h"
-#include "passes/planner.h"
+#include "tests/make_plan.h"
 #include "tests/random_graph.h"
 
 using namespace plimsoll;

@@ -12,11 +12,11 @@
 #include "compiler/ir/plan_text.h"
 #include "compiler/ir/task_graph_text.h"
 #include "passes/candidate.h"
-#include "passes/planner.h"
 #include "passes/policies.h"
 #include "passes/search/bound.h"
 #include "tests/check/damage.h"
 #include "tests/check/interleave.h"
+#include "tests/make_plan.h"
 #include "tests/random_graph.h"
 
 using namespace plimsoll;

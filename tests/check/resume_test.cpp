@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/plan_json.h"
-#include "passes/planner.h"
+#include "tests/make_plan.h"
 #include "tests/random_graph.h"
 
 namespace plimsoll {

@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include "compiler/ir/plan_json.h"
-#include "passes/planner.h"
 #include "passes/policies.h"
 #include "passes/select_variant.h"
+#include "tests/make_plan.h"
 #include "tests/random_graph.h"
 
 namespace plimsoll {

@@ -13,7 +13,7 @@
 #include "compiler/check/check.h"
 #include "compiler/import/onnx.h"
 #include "models/zoo.h"
-#include "passes/planner.h"
+#include "tests/make_plan.h"
 #include "tests/papers/figures.h"
 
 namespace plimsoll::papers {

@@ -13,7 +13,7 @@
 #include "compiler/network/loss.h"
 #include "compiler/training/build.h"
 #include "models/zoo.h"
-#include "passes/planner.h"
+#include "tests/make_plan.h"
 #include "tests/random_graph.h"
 
 using namespace plimsoll;

@@ -6,9 +6,9 @@
 #include "fixture.h"
 #include "passes/candidate.h"
 #include "passes/order.h"
-#include "passes/planner.h"
 #include "passes/policies/schedules.h"
 #include "passes/seed_plan.h"
+#include "tests/make_plan.h"
 
 namespace plimsoll {
 namespace {

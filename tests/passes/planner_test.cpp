@@ -1,4 +1,3 @@
-#include "passes/planner.h"
 
 #include <catch2/catch.hpp>
 
@@ -7,6 +6,7 @@
 #include "fixture.h"
 #include "passes/policies.h"
 #include "passes/recipe.h"
+#include "tests/make_plan.h"
 
 namespace plimsoll {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "fixture.h"
 #include "passes/analysis/buckets.h"
-#include "passes/planner.h"
+#include "tests/make_plan.h"
 
 namespace plimsoll {
 namespace {

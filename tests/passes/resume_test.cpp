@@ -9,8 +9,8 @@
 
 #include "compiler/ir/plan_json.h"
 #include "fixture.h"
-#include "passes/planner.h"
 #include "passes/policies.h"
+#include "tests/make_plan.h"
 
 namespace plimsoll {
 namespace {

@@ -6,13 +6,13 @@
 
 #include "fixture.h"
 #include "passes/candidate.h"
-#include "passes/planner.h"
 #include "passes/policies.h"
 #include "passes/search/archive.h"
 #include "passes/search/bound.h"
 #include "passes/search/frontier.h"
 #include "passes/search/starts.h"
 #include "passes/search/twins.h"
+#include "tests/make_plan.h"
 
 namespace plimsoll {
 namespace {

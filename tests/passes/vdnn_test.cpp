@@ -5,8 +5,8 @@
 
 #include "compiler/ir/task_graph_text.h"
 #include "passes/candidate.h"
-#include "passes/planner.h"
 #include "passes/policies.h"
+#include "tests/make_plan.h"
 #include "tests/passes/fixture.h"
 
 using namespace plimsoll;

@@ -18,11 +18,11 @@
 #include "compiler/network/precision.h"
 #include "compiler/training/build.h"
 #include "models/zoo.h"
-#include "passes/planner.h"
 #include "runtime/attrs/bf16.h"
 #include "runtime/profile/kernel_registry.h"
 #include "runtime/program.h"
 #include "runtime/streams.h"
+#include "tests/make_plan.h"
 
 namespace plimsoll::test {
 namespace {
