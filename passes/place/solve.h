@@ -33,7 +33,7 @@ Solution solve(const Problem& problem, const Effort& effort = kQuick);
 // Placement as in published systems, which place during training: buffer by buffer in the order of allocation, without
 // knowledge of later buffers, by best fit from both ends of a pool (pool/two_ended_pool.h). `low`: per buffer, whether
 // it lies at the low end; if all do, they lie as in a list of blocks (pool/list_pool.h). The pool's size is the maximum
-// of both ends together. The fragmentation of solve() is compared with that of this.
+// of both ends together. Placements with known lifetimes are compared with the fragmentation of this one.
 Solution place_in_turn(const Problem& problem, const std::vector<bool>& low);
 
 }  // namespace plimsoll::placement

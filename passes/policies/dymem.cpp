@@ -27,6 +27,8 @@
 #include "passes/policies/schedules.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "compiler/ir/streams.h"
 #include "passes/policies/replay.h"
@@ -161,24 +163,18 @@ class DymemReplay final : public PoolReplay<DymemBlock> {
   // Algorithm 2.
   void prefetch() {
     const int32_t end = static_cast<int32_t>(std::min(model_.order.size(), at(position_) + 1 + kWindow));
-    bool found = false;
-    std::string_view layer = {};
+    std::optional<std::string_view> last_layer;  // of the window
     for (int32_t p = position_ + 1; p < end; ++p) {
       const Op& op = model_.order[at(p)];
       if (!op.is_task() || !is_backward(op.id)) continue;
       const Task& task = graph_.tasks[TaskId(op.id)];
-      if (found && task.layer != layer) return;
+      if (last_layer && task.layer != *last_layer) return;
       for (const int32_t id : model_.reads(op.id)) {
-        if (block(id).resident) {
-          keep(id);
-          continue;
-        }
-        if (block(id).on_host && !fetch(id, Room::as_it_is)) return;  // otherwise it is not written yet
+        if (block(id).resident) keep(id);
+        else if (block(id).on_host && !fetch(id, Room::as_it_is)) return;  // otherwise it is not written yet
       }
-      if (expensive_[at(op.id)] && task.layer != graph_.tasks[TaskId(model_.order[at(position_)].id)].layer) {
-        found = true;
-        layer = task.layer;
-      }
+      if (expensive_[at(op.id)] && task.layer != graph_.tasks[TaskId(model_.order[at(position_)].id)].layer)
+        last_layer = task.layer;
     }
   }
 

@@ -1,5 +1,5 @@
-// The schedules of the policies of the literature, one source each. It begins with what the paper says and how open
-// points were read. The table of policies (passes/policies.h) gives each its name and its other options.
+// The schedules of the policies of the literature. Each paper has one source, which begins with what the paper says and
+// how open points were read. The table of policies (passes/policies.h) has their names and their other options.
 #pragma once
 
 #include "passes/policy.h"

@@ -164,11 +164,8 @@ class Fitter {
         const Eviction eviction = there.top();
         there.pop();
         if (eviction.last <= step || evicted_[at(eviction.tensor)]) continue;
-        if (touched_[at(eviction.tensor)] == stamp_of_touch_) {
-          used.push_back(eviction);
-          continue;
-        }
-        take(eviction, decisions);
+        if (touched_[at(eviction.tensor)] == stamp_of_touch_) used.push_back(eviction);
+        else take(eviction, decisions);
       }
       for (const Eviction& eviction : used) there.push(eviction);
     }
