@@ -10,17 +10,16 @@ Status simulate(Plan& plan, const Context& context) {
     plan.summary.iteration_seconds += times * line.seconds;
     plan.summary.stall_seconds += times * line.stall_seconds;
     plan.summary.reduce_seconds += times * line.reduce_seconds;
-    for (const StepId id : ids_of(plan.steps)) {
-      const size_t i = static_cast<size_t>(id.value);
-      if (plan.steps[id].recompute) plan.summary.recompute_seconds += times * (line.end[i] - line.start[i]);
-    }
+    for (const StepId id : ids_of(plan.steps))
+      if (plan.steps[id].recompute)
+        plan.summary.recompute_seconds += times * (line.spans[id].end - line.spans[id].start);
   };
   plan.summary.iteration_seconds = plan.summary.stall_seconds = plan.summary.recompute_seconds = 0;
   plan.summary.reduce_seconds = 0;
   const Timeline shown = simulate_round(plan, context, Round::only);
   for (const StepId id : ids_of(plan.steps)) {
-    plan.steps[id].start = shown.start[static_cast<size_t>(id.value)];
-    plan.steps[id].end = shown.end[static_cast<size_t>(id.value)];
+    plan.steps[id].start = shown.spans[id].start;
+    plan.steps[id].end = shown.spans[id].end;
   }
   for_each_round(plan, [&](Round round, int64_t times) {
     add(round == Round::only ? shown : simulate_round(plan, context, round), times);

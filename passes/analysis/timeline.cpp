@@ -1,6 +1,5 @@
 #include "passes/analysis/timeline.h"
 
-#include "compiler/ir/streams.h"
 #include "passes/analysis/access.h"
 #include "passes/analysis/buckets.h"
 
@@ -32,7 +31,7 @@ double seconds_of(const Plan& plan, const Context& context, const Step& step, Ro
 }  // namespace
 
 Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
-  Timeline line{std::vector<double>(plan.steps.size()), std::vector<double>(plan.steps.size())};
+  Timeline line{.spans = IdVector<StepId, TimeSpan>(plan.steps.size())};
   Streams streams;
   IdVector<TensorId, double> made(plan.tensors.size(), 0);    // of each tensor on the device: when it was written
   IdVector<TensorId, double> parked(plan.tensors.size(), 0);  // of each tensor in the host pool: when it was offloaded
@@ -42,12 +41,12 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
     for_each_access(plan, step, [&](TensorId tensor, bool reads, bool) {
       if (reads) ready = std::max(ready, made[tensor]);
     });
-    for (const StepId wait : step.waits) ready = std::max(ready, line.end[static_cast<size_t>(wait.value)]);
+    for (const StepId wait : step.waits) ready = std::max(ready, line.spans[wait].end);
     const double seconds = seconds_of(plan, context, step, round);
     const CopySeconds copy = {
         .transfer = seconds,
         .slowdown = context.links.slowdown * std::max(0.0, seconds - context.links.latency_seconds)};
-    TimeSpan span;
+    TimeSpan& span = line.spans[id];
     switch (step.kind) {
       case StepKind::compute:
         line.stall_seconds += std::max(0.0, ready - streams.end(StreamKind::compute));
@@ -65,8 +64,6 @@ Timeline simulate_round(const Plan& plan, const Context& context, Round round) {
       if (writes) made[tensor] = span.end;
     });
     if (step.kind == StepKind::offload) parked[step.tensor] = span.end;
-    line.start[static_cast<size_t>(id.value)] = span.start;
-    line.end[static_cast<size_t>(id.value)] = span.end;
   }
   line.seconds = streams.end();
   return line;

@@ -3,18 +3,17 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
+#include "compiler/ir/streams.h"
 #include "passes/context.h"
 
 namespace plimsoll {
 
 struct Timeline {
-  std::vector<double> start = {};  // of each step, in seconds from the beginning of the round
-  std::vector<double> end = {};
-  double seconds = 0;              // duration of the round, all streams joined
-  double stall_seconds = 0;        // compute stream idle, waiting for a copy or a reduction
-  double reduce_seconds = 0;       // comm stream busy
+  IdVector<StepId, TimeSpan> spans = {};  // from the beginning of the round
+  double seconds = 0;                     // duration of the round, all streams joined
+  double stall_seconds = 0;               // compute stream idle, waiting for a copy or a reduction
+  double reduce_seconds = 0;              // comm stream busy
 };
 
 enum class Round {

@@ -176,8 +176,7 @@ double Evaluator::simulate_round(const Trace& trace, Round round) {
   const bool updates = has_updates(round), last = round == Round::last;
   const bool ranks = kAddresses && !model_.reductions.empty();
   const double share = last ? model_.last_share : 1;
-  start_.resize(trace.size());
-  end_.resize(trace.size());
+  spans_.resize(trace.size());
   reduced_.assign(model_.reductions.size(), 0);
   busy_reduced_.assign(model_.reductions.size(), 0);
   if (!kAddresses) parked_.assign(model_.tensors.size(), 0);
@@ -187,7 +186,7 @@ double Evaluator::simulate_round(const Trace& trace, Round round) {
   double workspace_free = 0;  // when the workspace of all issued reductions is free
   for (size_t step = 0; step < trace.size(); ++step) {
     const Op& op = trace[step];
-    TimeSpan span;
+    TimeSpan& span = spans_[step];
     switch (op.kind) {
       case StepKind::compute: {
         double ready = kAddresses ? std::max(streams.end(StreamKind::d2h), workspace_free) : 0, busy_ready = 0;
@@ -196,7 +195,7 @@ double Evaluator::simulate_round(const Trace& trace, Round round) {
             ready = std::max(ready, reduced_[at(sum)]);
             if (updates) busy_ready = busy_reduced_[at(sum)];
           }
-        if (came_from_[step] >= 0) ready = std::max(ready, end_[at(came_from_[step])]);
+        if (came_from_[step] >= 0) ready = std::max(ready, spans_[at(came_from_[step])].end);
         const Algorithm& algorithm = algorithm_of(step);
         const bool skipped = !updates && model_.task(op.id).kind == TaskKind::update;
         const double seconds = skipped ? 0 : last ? algorithm.last_seconds : algorithm.seconds;
@@ -214,7 +213,8 @@ double Evaluator::simulate_round(const Trace& trace, Round round) {
       }
       case StepKind::offload: {
         const double ready = kAddresses ? std::max(prefetched, workspace_free) : 0;
-        span = streams.offload(std::max(ready, end_[at(made_at_[step])]), seconds_of_copy(trace, step, share, round));
+        span = streams.offload(std::max(ready, spans_[at(made_at_[step])].end),
+                               seconds_of_copy(trace, step, share, round));
         if (!kAddresses) parked_[at(op.id)] = span.end;
         break;
       }
@@ -232,8 +232,6 @@ double Evaluator::simulate_round(const Trace& trace, Round round) {
       }
       case StepKind::reduce: break;
     }
-    start_[step] = span.start;
-    end_[step] = span.end;
   }
   // Other rounds reduce only the loss, which the next round may overtake.
   if (kAddresses) busy_ = updates ? std::max(busy.end(), busy_comm.end()) : busy.end();

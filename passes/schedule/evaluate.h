@@ -61,8 +61,8 @@ class Evaluator {
 
   // Chooses the fastest algorithms whose workspace fits under `limit`, or the smallest workspace if none fits.
   Outcome evaluate(const Trace& trace, int64_t limit);
-  // The same in two parts. measure() leaves out seconds, start() and end(): a trace that exceeds a limit, for example,
-  // needs none. Before add_seconds(): `outcome` is the result of measure() for this trace, with no other evaluation in
+  // The same in two parts. measure() leaves out seconds and spans(): a trace that exceeds a limit, for example, needs
+  // none. Before add_seconds(): `outcome` is the result of measure() for this trace, with no other evaluation in
   // between.
   Outcome measure(const Trace& trace, int64_t limit);
   void add_seconds(const Trace& trace, Outcome& outcome);
@@ -74,12 +74,11 @@ class Evaluator {
 
   // Of the last trace evaluated; includes persistent tensors and workspaces.
   const std::vector<int64_t>& live() const { return live_; }
-  const std::vector<double>& start() const { return start_; }  // of each step, in the first round
-  const std::vector<double>& end() const { return end_; }
+  const std::vector<TimeSpan>& spans() const { return spans_; }  // of each step, in the first round
   const std::vector<Life>& lives() const { return lives_; }
   const Algorithm& algorithm_of(size_t step) const { return *chosen_[step]; }  // of a task's step
   // Seconds of an iteration if steps waited for their data only: a lower bound for every plan with these steps and
-  // algorithms. Before: `trace` was evaluated last. Overwrites start() and end().
+  // algorithms. Before: `trace` was evaluated last. Overwrites spans().
   double least_seconds(const Trace& trace);
 
  private:
@@ -115,7 +114,7 @@ class Evaluator {
   std::vector<int32_t> left_at_;    // of each fetch: the last step that accessed its tensor before
   std::vector<double> begins_;      // of each step (TraceFacts)
   CopyMover mover_;
-  std::vector<double> start_, end_;
+  std::vector<TimeSpan> spans_;
   std::vector<double> parked_;                  // of each tensor: the end of its last offload
   std::vector<double> reduced_, busy_reduced_;  // of each reduction: its end; and its end if steps waited only for sums
   double busy_ = 0;  // of the round simulated last

@@ -16,13 +16,12 @@ int64_t nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9)
 
 LinkedStarts::LinkedStarts(Workbench& bench) : model_(bench.model) {
   const State whole = bench.evaluate(keep_everything(model_), kNoLimit);
-  const std::vector<double>&start = bench.evaluator.start(), &end = bench.evaluator.end();
+  const std::vector<TimeSpan>& spans = bench.evaluator.spans();
   // Keeping everything adds no step, so steps of the trace are positions in the order.
   const int32_t peak = whole.outcome.peak_op;
   peak_bytes_ = whole.outcome.peak_bytes;
-  if (start.empty()) return;
-  peak_begin_ = start[at(peak)];
-  peak_end_ = end[at(peak)];
+  if (spans.empty()) return;
+  peak_ = spans[at(peak)];
   RecomputePrice recompute(model_);
   for (int32_t id = 0; id < static_cast<int32_t>(model_.tensors.size()); ++id) {
     const ModelTensor& tensor = model_.tensor(id);
@@ -31,8 +30,8 @@ LinkedStarts::LinkedStarts(Workbench& bench) : model_(bench.model) {
     const double latency = model_.links.latency_seconds;
     items_.push_back(
         {.tensor = id,
-         .made = tensor.producer < 0 ? 0 : end[at(model_.task(tensor.producer).position)],
-         .wanted = start[at(tensor.gap_end)],
+         .made = tensor.producer < 0 ? 0 : spans[at(model_.task(tensor.producer).position)].end,
+         .wanted = spans[at(tensor.gap_end)].start,
          .out = tensor.input() ? 0 : latency + bytes / model_.links.d2h_bytes_per_second,
          .back = latency + bytes / model_.links.h2d_bytes_per_second,
          .price = again < 0 ? std::numeric_limits<double>::infinity() : again / static_cast<double>(tensor.bytes)});
@@ -56,8 +55,8 @@ Decisions LinkedStarts::decisions(int64_t limit, double share, const Means& mean
   for (size_t rank = 0; rank < items_.size(); ++rank) {
     rank_made[by_made[rank]] = static_cast<int32_t>(rank);
     rank_wanted[by_wanted[rank]] = static_cast<int32_t>(rank);
-    before.push_back(-nanoseconds(share * (peak_begin_ - items_[by_made[rank]].made)));
-    after.push_back(-nanoseconds(share * (items_[by_wanted[rank]].wanted - peak_end_)));
+    before.push_back(-nanoseconds(share * (peak_.start - items_[by_made[rank]].made)));
+    after.push_back(-nanoseconds(share * (items_[by_wanted[rank]].wanted - peak_.end)));
   }
   Levels out, back;  // time taken minus time offered
   out.assign(before);

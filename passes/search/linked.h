@@ -29,7 +29,7 @@ class LinkedStarts {
 
   const Model& model_;
   std::vector<Item> items_;            // live at P and not accessed there; most expensive first
-  double peak_begin_ = 0, peak_end_ = 0;
+  TimeSpan peak_;                      // when P runs
   int64_t peak_bytes_ = 0;
 };
 

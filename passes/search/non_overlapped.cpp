@@ -21,7 +21,7 @@ std::vector<double> non_overlapped_seconds(const Workbench& bench) {
   int32_t last = -1;
   for (size_t step = 0; step < bench.trace.size(); ++step) {
     const Op& op = bench.trace[step];
-    const double start = bench.evaluator.start()[step], end = bench.evaluator.end()[step];
+    const auto& [start, end] = bench.evaluator.spans()[step];
     if (op.is_task()) {
       if (start > computed && last >= 0) waited[at(last)] += start - computed;
       computed = end;
