@@ -75,7 +75,11 @@ def export(
     write = _by_dynamo if exporter == "dynamo" else _by_torchscript
     with _modes_kept(model):
         with custom_gradients.recorded(torch) as functions, _cuts_kept(torch, model, functions):
-            write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
+            try:
+                write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
+            except Exception as error:
+                _suggest_other_exporter(torch, error, exporter)
+                raise
         try:
             custom_gradients.check(torch, model, arguments, functions)
             _annotate(torch, model, arguments, str(path), input_names, allow_unused)
@@ -93,6 +97,23 @@ def _has_dynamo(torch):
     except ImportError:
         return False
     return True
+
+
+def _suggest_other_exporter(torch, error, exporter):
+    """Adds to an exporter's error what else may work. Python before 3.11 has no notes: the error stays as it is."""
+    if not hasattr(error, "add_note"):
+        return
+    if exporter == "dynamo":
+        error.add_note(
+            "plimsoll.export: PyTorch's dynamo exporter cannot export this module. TorchScript's may: "
+            "exporter='torchscript'. It records one run on the example, so a branch that depends on data, and a number "
+            "that forward() takes out of a tensor by item() or int(), stay as they are for the example."
+        )
+    elif _has_dynamo(torch):
+        error.add_note(
+            "plimsoll.export: PyTorch's TorchScript exporter cannot export this module. Dynamo's may: "
+            "exporter='dynamo'."
+        )
 
 
 @contextlib.contextmanager
@@ -116,6 +137,39 @@ def _writable(torch, function, args, kwargs):
     if function == torch.vdot and not args[0].is_complex():
         return torch.dot, args, kwargs
     return function, args, kwargs
+
+
+class _Ranges:
+    """The ranges of known numbers that forward() makes, by tensor.
+
+    Libraries list axes as torch.arange(2, x.dim()).tolist(), as MONAI's losses do. Dynamo's exporter takes the numbers
+    in a tensor for data and refuses them as axes, although they are known.
+    """
+
+    def __init__(self, torch):
+        self._torch = torch
+        self._known = {}  # id of a tensor → the tensor, which keeps the id from being used again, and its numbers
+
+    def numbers_of(self, function, args, kwargs):
+        """What tolist() or item() returns for a range of known numbers; None for other calls and tensors."""
+        if kwargs or len(args) != 1 or function not in (self._torch.Tensor.tolist, self._torch.Tensor.item):
+            return None
+        numbers = self._numbers_in(args[0])
+        return list(numbers) if isinstance(numbers, list) else numbers
+
+    def remember(self, function, args, kwargs, result):
+        """Notes the numbers in the result of arange(), and those in its parts: exporters trace tolist() as unbind()."""
+        if function == self._torch.arange and args and all(type(number) is int for number in args):
+            if not set(kwargs or ()) & {"start", "end", "step", "dtype", "out"}:
+                self._known[id(result)] = result, result._version, list(range(*args))
+        elif function == self._torch.Tensor.unbind and args:
+            for part, number in zip(result, self._numbers_in(args[0]) or ()):  # the only axis
+                self._known[id(part)] = part, part._version, number
+
+    def _numbers_in(self, tensor):
+        """None if they are not known, or if forward() has changed the tensor since."""
+        known = self._known.get(id(tensor))
+        return known[2] if known and tensor._version == known[1] else None
 
 
 @contextlib.contextmanager
@@ -146,11 +200,14 @@ def _cuts_kept(torch, model, functions):
                 return function(*args, **(kwargs or {}))
             if function == torch.Tensor.data.__get__:
                 return args[0].detach()
+            if (numbers := ranges.numbers_of(function, args, kwargs)) is not None:
+                return numbers
             result = function(*args, **(kwargs or {}))
+            ranges.remember(function, args, kwargs, result)
             is_cut = not torch.is_grad_enabled() and function != torch.Tensor.detach
             return detached(result) if is_cut else result
 
-    forward = model.forward
+    forward, ranges = model.forward, _Ranges(torch)
 
     @functools.wraps(forward)
     def with_cuts(*args, **kwargs):

@@ -238,6 +238,34 @@ build_trainer labels_first labels_first.onnx --batch 8 --loss output
 assert all(r.is_good(1e-4) for r in plimsoll.check(*make(), None, 'labels_first'))" \
   2>log || { cat log; fail "labels that are the first argument"; }
 
+# A number that forward() takes out of its data: dynamo's exporter refuses it, and the error names the other exporter.
+cat >longest.py <<'PY'
+import plimsoll
+import sys
+import torch
+
+
+class Longest(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scores = torch.nn.Linear(6, 5)
+
+    def forward(self, x, lengths):
+        return self.scores(x[:, : int(lengths.max())])
+
+
+try:
+    plimsoll.export(Longest(), (torch.randn(8, 6), torch.full((8,), 6)), "longest.onnx", exporter="dynamo")
+    sys.exit("a number out of the data is not refused")
+except Exception as error:
+    notes = "".join(getattr(error, "__notes__", ()))
+    assert "exporter='torchscript'" in notes or sys.version_info < (3, 11), notes
+plimsoll.export(Longest(), (torch.randn(8, 6), torch.full((8,), 6)), "longest.onnx", exporter="torchscript")
+PY
+if [[ $exporters == *dynamo* ]]; then
+  "$(python_with torch onnx onnxscript)" longest.py 2>log || { cat log; fail "what to do about an exporter's error"; }
+fi
+
 # A module may return a dict. The loss is by default the trainer's, on the output that the trainer was compiled for.
 cat >two_heads.py <<'PY'
 import torch

@@ -29,6 +29,12 @@ for name in smoothed weighted_smoothed smoothed_probabilities; do
   "${losses[@]}" check $name $name || fail "$name: not as PyTorch"
 done
 
+# plimsoll.export knows the numbers of an arange(), which dynamo's exporter takes for data and refuses as axes.
+PYTHONPATH=$PLIMSOLL_SOURCE/python "${losses[@]}" export plimsoll dice_of_samples >log 2>&1 ||
+  { cat log; fail "the exporter"; }
+build_trainer dice_of_samples dice_of_samples.onnx --batch 8 --sub-batch 3 --loss output --optimizer sgd
+"${losses[@]}" check dice_of_samples dice_of_samples || fail "dice_of_samples: not as PyTorch"
+
 # The flags of the built-in loss correspond to PyTorch's arguments, whatever the rounds: five iterations of 8 samples,
 # the last of 5.
 "$with_torch" - <<'PY'
