@@ -46,6 +46,24 @@ TEST_CASE("over one dimension is over two, of which the first is 1") {
   CHECK_THAT(flat.said(), Contains("its input has three dimensions and its weight has not"));
 }
 
+TEST_CASE("a number with more axes than the tensor gives the tensor its axes") {
+  for (const std::string op : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min"}) {
+    for (const bool first : {false, true}) {
+      Spelled plain;
+      plain.build.input("x", {"N", "4"}).constant_real("number", {3});
+      plain.node(op, first ? std::vector<std::string>{"number", "x"} : std::vector<std::string>{"x", "number"});
+      CHECK(plain.said() == op + " [N,4]");
+
+      Spelled total;  // as TorchScript's exporter writes 10 · log10(max² / mse): [1] and a scalar
+      total.build.input("x", {"N", "4"}).node("ReduceMean", {"x"}, {"mean"}, "mean");
+      ModelBuilder::integer(*total.build.model.mutable_graph()->mutable_node(0), "keepdims", 0);
+      total.build.constant_real("number", {3});
+      total.node(op, first ? std::vector<std::string>{"number", "mean"} : std::vector<std::string>{"mean", "number"});
+      CHECK(total.said() == "ReduceMean Unsqueeze " + op + " [1]");
+    }
+  }
+}
+
 TEST_CASE("normalizations of channels and of groups are themselves, and without weights that of rows") {
   Spelled instance;
   instance.build.input("x", {"N", "8", "6", "6"}).weight("s", {8}).weight("b", {8});

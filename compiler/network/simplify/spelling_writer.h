@@ -183,6 +183,7 @@ Result<Nodes> reduce_extreme(Writer& w);
 Result<Nodes> is_infinite(Writer& w);
 Result<Nodes> is_nan(Writer& w);
 Result<Nodes> remainder(Writer& w);
+Result<Nodes> number_of_more_axes(Writer& w);
 Result<Nodes> triangle(Writer& w);
 Result<Nodes> class_loss_of_probabilities(Writer& w);
 

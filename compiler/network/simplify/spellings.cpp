@@ -237,7 +237,7 @@ Result<Nodes> spell_extreme(Writer& w) {
   const size_t count = w.node().inputs.size();
   for (size_t i = 0; i < count; ++i)
     if (w.input(i).empty()) return w.invalid(fmt::format("operand {} is missing", i));
-  if (count == 2) return Nodes{};
+  if (count == 2) return spelling::number_of_more_axes(w);
   if (count == 1) w.write("Identity", {w.input(0)});
   std::string so_far = w.input(0);
   for (size_t i = 1; i < count; ++i) so_far = w.write(w.node().op.c_str(), {so_far, w.input(i)});
@@ -278,6 +278,7 @@ using SpellingRule = Result<Nodes> (*)(Writer&);
 
 const std::map<std::string_view, SpellingRule>& spelling_rules() {
   static const std::map<std::string_view, SpellingRule> table = {
+      {"Add", spelling::number_of_more_axes},
       {"AffineGrid", spelling::affine_grid},
       {"Attention", spelling::attention},
       {"AveragePool", widen},
@@ -290,6 +291,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"DFT", spelling::fourier_transform},
       {"STFT", spelling::fourier_transforms_of_frames},
       {"DepthToSpace", spell_depth_and_space},
+      {"Div", spelling::number_of_more_axes},
       {"Einsum", spell_einsum},
       {"Gather", spelling::gather},
       {"CastLike", spelling::cast_like},
@@ -308,7 +310,9 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Min", spell_extreme},
       {"Mish", spell_mish},
       {"Mod", spelling::remainder},
+      {"Mul", spelling::number_of_more_axes},
       {"PRelu", spell_prelu},
+      {"Pow", spelling::number_of_more_axes},
       {"Pad", spelling::pad},
       {"RNN", spelling::recurrent},
       {"ReduceL1", spell_reduce_l1},
@@ -323,6 +327,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Selu", spell_selu},
       {"SoftmaxCrossEntropyLoss", spelling::class_loss_of_probabilities},
       {"SpaceToDepth", spell_depth_and_space},
+      {"Sub", spelling::number_of_more_axes},
       {"Tan", spell_tan},
       {"TensorScatter", spelling::tensor_scatter},
       {"Tile", spelling::tile},

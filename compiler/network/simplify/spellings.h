@@ -20,6 +20,7 @@
 //   ReduceSumSquare, ReduceL2     ReduceSum of x · x, Sqrt          ReduceL1     ReduceSum of Abs
 //   ReduceSum of integers     CumSum, Slice          ReduceMax, ReduceMin of integers     Max, Min of halves
 //   ReduceLogSum     Log of ReduceSum          Celu     alpha · Elu(x / alpha)          Tan     Sin / Cos
+//   Add, Sub, Mul, Div, Pow, Max, Min by a number with more axes than the tensor     Unsqueeze of the tensor, the same
 //   Max, Min of more than two     Max, Min of two, in a chain          Tile     Expand, Pad with mode wrap
 //   Pad with mode edge, reflect or wrap along several axes     a Pad for each axis
 //   Attention     ScaledDotProductAttention, or MatMul, Where, Softmax, MatMul

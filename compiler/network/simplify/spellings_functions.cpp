@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <numeric>
 
 #include "compiler/network/simplify/spelling_writer.h"
 
@@ -41,6 +42,23 @@ Result<Nodes> remainder(Writer& w) {
   }
   w.write("Sub", {w.input(0), w.write("Mul", {w.input(1), whole})});
   return w.finish();
+}
+
+// A number that is written with more axes than the tensor, such as [1] with a loss, which has none: the tensor gets
+// these axes first, because a number cannot give its axes to the result.
+Result<Nodes> number_of_more_axes(Writer& w) {
+  for (size_t i = 0; i < 2; ++i) {
+    const KnownValue* const number = w.known(i);
+    const Dims* const x = w.dims(1 - i);
+    if (!number || number->elements() != 1 || !x || w.known(1 - i) || number->dims.size() <= x->size()) continue;
+    Ints axes(number->dims.size() - x->size());
+    std::iota(axes.begin(), axes.end(), 0);
+    std::vector<std::string> operands = w.node().inputs;
+    operands[1 - i] = w.write("Unsqueeze", {w.input(1 - i)}, "axes", axes);
+    w.write(w.node().op.c_str(), operands);
+    return w.finish();
+  }
+  return Nodes{};
 }
 
 // The upper triangle of matrices keeps the elements whose column is at least k past their row, the lower those at most.
