@@ -136,7 +136,33 @@ def _writable(torch, function, args, kwargs):
         return torch.Tensor.transpose, (args[0], -2, -1), None
     if function == torch.vdot and not args[0].is_complex():
         return torch.dot, args, kwargs
+    if function == torch.nn.functional.embedding_bag:
+        call = inspect.signature(function).bind(*args, **(kwargs or {}))
+        call.apply_defaults()
+        if _has_bags_of_one_size(call.arguments):
+            return functools.partial(_embedding_bag, torch), (call.arguments,), None
     return function, args, kwargs
+
+
+def _has_bags_of_one_size(call):
+    """Whether each row of the input is a bag. Offsets would make the sizes of bags data."""
+    is_plain = call["max_norm"] is None and not call["scale_grad_by_freq"]
+    return call["input"].dim() == 2 and is_plain and (call["mode"] != "max" or call["padding_idx"] is None)
+
+
+def _embedding_bag(torch, call):
+    """A sum, mean or maximum over each row's embeddings: exporters write embedding_bag() as a loop over the bags."""
+    ids, weight, padding = call["input"], call["weight"], call["padding_idx"]
+    rows = torch.nn.functional.embedding(ids, weight)
+    if call["mode"] == "max":
+        return rows.max(dim=1).values
+    if call["per_sample_weights"] is not None:
+        rows = rows * call["per_sample_weights"].unsqueeze(-1)
+    if padding is None:
+        return rows.sum(dim=1) if call["mode"] == "sum" else rows.mean(dim=1)
+    counts = (ids != padding % weight.shape[0]).to(rows.dtype).unsqueeze(-1)
+    total = (rows * counts).sum(dim=1)
+    return total if call["mode"] == "sum" else total / counts.sum(dim=1).clamp(min=1)
 
 
 class _Ranges:

@@ -61,10 +61,20 @@ def _buffers(torch, model):
 
 
 def _outputs(torch, model, arguments):
-    with torch.no_grad(), torch.random.fork_rng():
+    try:
+        with torch.no_grad():  # which keeps no activations
+            outputs = _run(torch, model, arguments)
+    except RuntimeError:  # forward() may itself differentiate, by torch.autograd.grad
+        with torch.enable_grad():
+            outputs = _run(torch, model, arguments)
+    tensors = torch.utils._pytree.tree_flatten(outputs)[0]
+    return [tensor.detach().clone() for tensor in tensors if isinstance(tensor, torch.Tensor)]
+
+
+def _run(torch, model, arguments):
+    with torch.random.fork_rng():
         torch.manual_seed(0)
-        outputs = model(*arguments)
-    return [o.clone() for o in torch.utils._pytree.tree_flatten(outputs)[0] if isinstance(o, torch.Tensor)]
+        return model(*arguments)
 
 
 def _same(torch, a, b):

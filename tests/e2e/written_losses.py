@@ -356,6 +356,26 @@ class dice_of_samples(Loss):
         return floats(6), (torch.rand(BATCH, 1, 2, 2) > 0.5).float()
 
 
+class embedding_bags(nn.Module):
+    """As in DLRM: a bag of ids for each sample and table."""
+
+    def __init__(self):
+        super().__init__()
+        bag = nn.EmbeddingBag
+        self.sums, self.means, self.most = bag(9, 4, mode="sum"), bag(9, 4), bag(9, 4, mode="max")
+        self.padded, self.padded_means = bag(9, 4, mode="sum", padding_idx=1), bag(9, 4, padding_idx=-1)
+        self.top = nn.Linear(4 * 6, 3)
+
+    def forward(self, ids, weights, y):
+        bags = [layer(ids) for layer in (self.sums, self.means, self.most, self.padded, self.padded_means)]
+        return F.cross_entropy(self.top(torch.cat([*bags, self.sums(ids, per_sample_weights=weights)], 1)), y)
+
+    def data(self):
+        ids = classes(9, 5)
+        ids[0], ids[1] = 8, 1  # nothing but padding
+        return ids, torch.rand(BATCH, 5), classes(3)
+
+
 class bce_pos_weight(Loss):
     def __init__(self):
         super().__init__()
