@@ -11,6 +11,7 @@ import contextlib
 import functools
 import inspect
 import json
+import math
 import os
 
 from . import custom_gradients, keras_exporting, state
@@ -74,7 +75,7 @@ def export(
         state.check(torch, model, arguments)
     write = _by_dynamo if exporter == "dynamo" else _by_torchscript
     with _modes_kept(model):
-        with custom_gradients.recorded(torch) as functions, _cuts_kept(torch, model, functions):
+        with custom_gradients.recorded(torch) as functions, _cuts_kept(torch, model, functions), _unvalidated(torch):
             try:
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
             except Exception as error:
@@ -127,6 +128,17 @@ def _modes_kept(model):
             module.training = training
 
 
+@contextlib.contextmanager
+def _unvalidated(torch):
+    """Distributions validate their arguments, and exporters cannot write a branch that depends on data."""
+    validated = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        torch.distributions.Distribution.set_default_validate_args(validated)
+
+
 def _writable(torch, function, args, kwargs):
     """The same call in a form that TorchScript's exporter can write. spectral_norm needs these."""
     if function == torch.nn.functional.normalize and (kwargs or {}).get("out") is not None:
@@ -141,7 +153,22 @@ def _writable(torch, function, args, kwargs):
         call.apply_defaults()
         if _has_bags_of_one_size(call.arguments):
             return functools.partial(_embedding_bag, torch), (call.arguments,), None
+    if function == torch.nn.functional.gaussian_nll_loss:
+        call = inspect.signature(function).bind(*args, **(kwargs or {}))
+        call.apply_defaults()
+        if getattr(call.arguments["var"], "shape", None) == call.arguments["input"].shape:
+            return functools.partial(_gaussian_nll_loss, torch), (), call.arguments
     return function, args, kwargs
+
+
+def _gaussian_nll_loss(torch, input, target, var, full, eps, reduction):  # noqa: A002: PyTorch's name
+    """Without the test that no variance is negative, on which exporters cannot branch. As in PyTorch, a variance below
+    eps counts as eps, and still has a gradient."""
+    bounded = var + (var.clamp(min=eps) - var).detach()
+    loss = 0.5 * (torch.log(bounded) + (input - target) ** 2 / bounded)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
 def _has_bags_of_one_size(call):

@@ -376,6 +376,32 @@ class embedding_bags(nn.Module):
         return ids, torch.rand(BATCH, 5), classes(3)
 
 
+class distributions(Loss):
+    """A Gaussian policy, a categorical one, and the divergence of a variational autoencoder."""
+
+    def forward(self, x, action, choice):
+        mean, log_scale = self.net(x).chunk(2, 1)
+        normal = torch.distributions.Normal(mean, log_scale.exp())
+        options = torch.distributions.Categorical(logits=self.net(x))
+        prior = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+        divergence = torch.distributions.kl_divergence(normal, prior).sum(1).mean()
+        return divergence - normal.log_prob(action).mean() - options.log_prob(choice).mean() - options.entropy().mean()
+
+    def data(self):
+        return floats(6), floats(2), classes(4)
+
+
+class gaussian(Loss):
+    """Some variances are below eps."""
+
+    def forward(self, x, y):
+        mean, variance = self.net(x).chunk(2, 1)
+        return F.gaussian_nll_loss(mean, y, variance.square(), full=True, eps=0.02)
+
+    def data(self):
+        return floats(6), floats(2)
+
+
 class bce_pos_weight(Loss):
     def __init__(self):
         super().__init__()
