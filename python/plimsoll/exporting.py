@@ -52,8 +52,8 @@ def export(
     allow_state     by default it is an error if forward() changes buffers that the next step reads, as spectral_norm
                     does. True permits it: the trainer starts every step from the buffers in the file.
 
-    Raises ValueError in these two cases, or if a torch.autograd.Function has a backward() that is not the derivative of
-    its forward(). Returns `path`.
+    Raises ValueError in these two cases, if forward() calls torch.autograd.grad, or if a torch.autograd.Function has a
+    backward() that is not the derivative of its forward(). Returns `path`.
     """
     if keras_exporting.is_keras(model):
         path = example_inputs if path is None else path
@@ -79,6 +79,8 @@ def export(
             try:
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
             except Exception as error:
+                if isinstance(cause := _first_cause(error), _Differentiates):
+                    raise ValueError(str(cause)) from None
                 _suggest_other_exporter(torch, error, exporter)
                 raise
         try:
@@ -98,6 +100,16 @@ def _has_dynamo(torch):
     except ImportError:
         return False
     return True
+
+
+class _Differentiates(ValueError):
+    """forward() calls torch.autograd.grad."""
+
+
+def _first_cause(error):
+    while (earlier := error.__cause__ or error.__context__) is not None:
+        error = earlier
+    return error
 
 
 def _suggest_other_exporter(torch, error, exporter):
@@ -253,6 +265,11 @@ def _cuts_kept(torch, model, functions):
                 return function(*args, **(kwargs or {}))
             if function == torch.Tensor.data.__get__:
                 return args[0].detach()
+            if function == torch.autograd.grad:
+                raise _Differentiates(
+                    "forward() calls torch.autograd.grad, which PyTorch's exporters cannot write. Dynamo's exporter "
+                    "writes torch.func.jvp(f, (x,), (direction,))[1], the derivative of f in a direction"
+                )
             if (numbers := ranges.numbers_of(function, args, kwargs)) is not None:
                 return numbers
             result = function(*args, **(kwargs or {}))

@@ -239,6 +239,7 @@ assert all(r.is_good(1e-4) for r in plimsoll.check(*make(), None, 'labels_first'
   2>log || { cat log; fail "labels that are the first argument"; }
 
 # A number that forward() takes out of its data: dynamo's exporter refuses it, and the error names the other exporter.
+# A derivative inside forward(): neither exporter writes it, and the error says what to use instead.
 cat >longest.py <<'PY'
 import plimsoll
 import sys
@@ -261,6 +262,25 @@ except Exception as error:
     notes = "".join(getattr(error, "__notes__", ()))
     assert "exporter='torchscript'" in notes or sys.version_info < (3, 11), notes
 plimsoll.export(Longest(), (torch.randn(8, 6), torch.full((8,), 6)), "longest.onnx", exporter="torchscript")
+
+
+class Differentiates(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(2, 1)
+
+    def forward(self, x):
+        x = x.clone().requires_grad_(True)
+        slope, = torch.autograd.grad(torch.tanh(self.net(x)).sum(), x, create_graph=True)
+        return slope.square().mean()
+
+
+for exporter in "dynamo", "torchscript":
+    try:
+        plimsoll.export(Differentiates(), torch.randn(8, 2), "differentiates.onnx", exporter=exporter)
+        sys.exit("torch.autograd.grad is not refused")
+    except ValueError as error:
+        assert "torch.autograd.grad" in str(error) and "torch.func.jvp" in str(error), error
 PY
 if [[ $exporters == *dynamo* ]]; then
   "$(python_with torch onnx onnxscript)" longest.py 2>log || { cat log; fail "what to do about an exporter's error"; }

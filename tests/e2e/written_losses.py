@@ -402,6 +402,20 @@ class gaussian(Loss):
         return floats(6), floats(2)
 
 
+class physics(Loss):
+    """The residual of an equation that contains the network's derivatives."""
+
+    def __init__(self):
+        super().__init__(inside=2, outside=1)
+
+    def forward(self, x, y):
+        value, along = torch.func.jvp(self.net, (x,), (torch.ones_like(x),))
+        return (along + value.square()).square().mean() + F.mse_loss(value, y)
+
+    def data(self):
+        return floats(2), floats(1)
+
+
 class bce_pos_weight(Loss):
     def __init__(self):
         super().__init__()
