@@ -74,7 +74,7 @@ def export(
     if not allow_state:
         state.check(torch, model, arguments)
     write = _by_dynamo if exporter == "dynamo" else _by_torchscript
-    with _modes_kept(model):
+    with state.kept(model):
         with custom_gradients.recorded(torch) as functions, _cuts_kept(torch, model, functions), _unvalidated(torch):
             try:
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
@@ -127,17 +127,6 @@ def _suggest_other_exporter(torch, error, exporter):
             "plimsoll.export: PyTorch's TorchScript exporter cannot export this module. Dynamo's may: "
             "exporter='dynamo'."
         )
-
-
-@contextlib.contextmanager
-def _modes_kept(model):
-    """Exporters change the modes of modules. This context restores them."""
-    modes = {module: module.training for module in model.modules()}
-    try:
-        yield
-    finally:
-        for module, training in modes.items():
-            module.training = training
 
 
 @contextlib.contextmanager

@@ -4,24 +4,50 @@ An ONNX file computes outputs of inputs. A trainer keeps all buffers except the 
 a module with such a state would be trained with that of its first step.
 """
 
+import contextlib
 import copy
 
 
 def copy_of(torch, model):
-    """A deep copy, also of a module that keeps a computed weight as an attribute (torch.nn.utils.weight_norm)."""
+    """A deep copy, also of a module that keeps computed tensors as attributes: the weight of
+    torch.nn.utils.weight_norm, or a list of outputs for deep supervision."""
+    def has_history(value):  # such a tensor cannot be copied
+        return isinstance(value, torch.Tensor) and not value.is_leaf
+
+    attributes = [vars(module) for module in model.modules()]
+    lists = [value for attribute in attributes for value in attribute.values() if type(value) is list]
     computed = [
-        (module, name, value)
-        for module in model.modules()
-        for name, value in vars(module).items()
-        if isinstance(value, torch.Tensor) and not value.is_leaf
+        (holder, key, value)
+        for holder, keys in [*((a, list(a)) for a in attributes), *((v, range(len(v))) for v in lists)]
+        for key in keys
+        if has_history(value := holder[key])
     ]
     try:
-        for module, name, value in computed:
-            vars(module)[name] = value.detach()
+        for holder, key, value in computed:
+            holder[key] = value.detach()
         return copy.deepcopy(model)
     finally:
-        for module, name, value in computed:
-            vars(module)[name] = value
+        for holder, key, value in computed:
+            holder[key] = value
+
+
+@contextlib.contextmanager
+def kept(model):
+    """Exporters change the modes of modules, and run forward() on tensors without data, which it may keep as attributes
+    or buffers. This context restores both."""
+    before = {module: (dict(vars(module)), dict(module._buffers)) for module in model.modules()}
+    lists = [(value, list(value)) for attributes, _ in before.values() for value in attributes.values()
+             if type(value) is list]
+    try:
+        yield
+    finally:
+        for module, (attributes, buffers) in before.items():
+            vars(module).clear()
+            vars(module).update(attributes)
+            module._buffers.clear()
+            module._buffers.update(buffers)
+        for value, items in lists:
+            value[:] = items
 
 
 def check(torch, model, arguments):

@@ -239,7 +239,8 @@ assert all(r.is_good(1e-4) for r in plimsoll.check(*make(), None, 'labels_first'
   2>log || { cat log; fail "labels that are the first argument"; }
 
 # A number that forward() takes out of its data: dynamo's exporter refuses it, and the error names the other exporter.
-# A derivative inside forward(): neither exporter writes it, and the error says what to use instead.
+# A derivative inside forward(): neither exporter writes it, and the error says what to use instead. A module that keeps
+# what forward() computed is exported, and keeps nothing of the export.
 cat >longest.py <<'PY'
 import plimsoll
 import sys
@@ -275,6 +276,37 @@ class Differentiates(torch.nn.Module):
         return slope.square().mean()
 
 
+class Head(torch.nn.Module):
+    def __init__(self, heads):
+        super().__init__()
+        self.net, self.heads = torch.nn.Linear(6, 5), heads
+
+    def forward(self, x):
+        self.heads[0] = self.net(x)
+
+
+class Keeps(torch.nn.Module):
+    """Keeps what forward() computed: a mask, and an output in a list that its part shares."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads = [None]
+        self.head = Head(self.heads)
+        self.register_buffer("mask", None, persistent=False)
+
+    def forward(self, x):
+        if self.mask is None:
+            self.mask = torch.arange(6) / 6
+        self.head(x * self.mask)
+        return self.heads[0]
+
+
+for exporter in "dynamo", "torchscript":
+    keeps, x = Keeps(), torch.randn(8, 6)
+    for _ in range(2):
+        plimsoll.export(keeps, x, "keeps.onnx", exporter=exporter)
+        assert keeps(x).detach().numpy().any(), "the module keeps tensors without data"
+        assert keeps.heads[0].grad_fn is not None, "the module's own tensor has changed"
 for exporter in "dynamo", "torchscript":
     try:
         plimsoll.export(Differentiates(), torch.randn(8, 2), "differentiates.onnx", exporter=exporter)
