@@ -20,8 +20,8 @@ docs/benchmarks/attention-models.md.
 The table has one row for each model: planned, not exported, or the exit code of plimsoll. Below the table is the first
 error of each refused model. --markdown writes the page docs/benchmarks/models.md. Exported files in --work are reused.
 
-Needs torch, torchvision, timm, transformers, segmentation-models-pytorch, diffusers, onnx and onnxscript from PyPI. No
-weights are downloaded.
+Needs torch, torchvision, timm, transformers, segmentation-models-pytorch, diffusers, monai, onnx and onnxscript from
+PyPI. No weights are downloaded.
 
 usage: coverage.py --plimsoll build/bin/plimsoll [--work DIR] [--exports fixed,dynamo,torchscript]
                    [--models vit,hf_llama | --kinds timm,others] [--example-batch 2] [--only-export] [--markdown FILE]
