@@ -315,6 +315,19 @@ TEST_CASE("weights that onnxruntime may have merged are named") {
                                          Contains("or onnxruntime merged equal weights"));
   CHECK(model(9, true).import()->perhaps_merged.empty());
   CHECK(model(8, false).import()->perhaps_merged.empty());
+  // TorchScript's exporter, exporting for evaluation, merges equal weights of any size and marks them by Identity nodes.
+  // onnxruntime removes these, and its optimizer of transformers also replaces the producer's name.
+  const auto of_pytorch = [&](const std::string& producer, bool by_onnxruntime, bool keeps_equal) {
+    ModelBuilder build = model(9, by_onnxruntime);
+    build.model.set_producer_name(producer);
+    if (keeps_equal) build.weight("third.scale", {9}, 1, 0).weight("third.bias", {9}, 0, 0);
+    return build.import()->perhaps_merged;
+  };
+  CHECK_THAT(of_pytorch("pytorch", true, false), Contains("'scale' by 'first' and 'second'") &&
+                                                     Contains("or the exporter or onnxruntime merged equal weights"));
+  CHECK_THAT(of_pytorch("onnxruntime.transformers", false, false), Contains("2 weights are read by several nodes"));
+  CHECK(of_pytorch("pytorch", true, true).empty());
+  CHECK(of_pytorch("onnxruntime.transformers", false, true).empty());
   // plimsoll.export lists the parameters: if all of them are there, none was merged.
   const auto listed = [&](const std::string& trained) {
     ModelBuilder build = model(8, true);
@@ -327,8 +340,9 @@ TEST_CASE("weights that onnxruntime may have merged are named") {
   CHECK_THAT(listed(R"("scale", "bias", "second.scale")"), Contains("2 weights"));
 }
 
-// onnxsim and onnxslim merge equal initializers of any size. onnxsim says so; onnxslim leaves no mark.
-TEST_CASE("weights that onnxsim or onnxslim may have merged are named") {
+// onnxsim and onnxslim merge equal initializers of any size. onnxsim says so; onnxslim leaves no mark. onnxoptimizer
+// leaves none either, and removes the Identity nodes by which TorchScript's exporter marks the weights that it merged.
+TEST_CASE("weights that onnxsim, onnxslim or onnxoptimizer may have merged are named") {
   struct Readers { std::string first, second, weight = "norm1.weight", bias = "norm1.bias"; };
   const auto model = [](const Readers& readers, float scale_step = 0) {
     ModelBuilder build(17);
@@ -350,10 +364,11 @@ TEST_CASE("weights that onnxsim or onnxslim may have merged are named") {
   ModelBuilder simplified = model(two, 0.25f);
   simplified.model.add_metadata_props()->set_key("onnxsim.removed_nodes.count");
   CHECK_THAT(named(simplified), Contains("2 weights") && Contains("or onnxsim merged equal weights"));
-  // A file with two equal initializers, with a Constant node, or without shapes of values is as it was exported.
-  ModelBuilder exported = model(two);
-  exported.graph().clear_value_info();
-  CHECK(named(exported).empty());
+  // onnxoptimizer adds no shapes of values.
+  ModelBuilder optimized = model(two);
+  optimized.graph().clear_value_info();
+  CHECK_THAT(named(optimized), Contains("2 weights") && Contains("or a tool merged equal weights"));
+  // A file with two equal initializers, or with a Constant node, is as it was exported.
   CHECK(named(model(two).weight("other", {32}, 1, 0)).empty());
   CHECK(named(model(two).constant("unread", {1})).empty());
   // One module, called twice or contained in several.
