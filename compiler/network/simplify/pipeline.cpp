@@ -10,6 +10,7 @@
 #include "compiler/network/simplify/graph_order.h"
 #include "compiler/network/simplify/lift_weights.h"
 #include "compiler/network/simplify/merged_weights.h"
+#include "compiler/network/simplify/onnxruntime_operators.h"
 #include "compiler/network/simplify/unshare.h"
 #include "compiler/network/simplify/weight_reasons.h"
 #include "compiler/network/simplify/weight_roles.h"
@@ -23,6 +24,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   const bool had_constants = has_constants(model);
 
   // The model without its weights. Edits move nodes, so the order is recomputed.
+  replace_onnxruntime_operators(model, notes);
   PLIMSOLL_TRY(check_attributes(model, model.opset));
   PLIMSOLL_TRY(give_inputs(model, options, notes));
   PLIMSOLL_TRY(take_branches(model, options, notes));
