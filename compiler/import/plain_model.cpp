@@ -143,7 +143,8 @@ void add_initializer(onnx::ModelProto& model, onnx::TensorProto tensor) {
   *graph.add_initializer() = std::move(tensor);
 }
 
-// The tool of onnxruntime that fuses transformers puts its name in place of the exporter's. Its models come from PyTorch.
+// The tool of onnxruntime that fuses transformers puts its name in place of the exporter's. Its models come from
+// PyTorch.
 constexpr std::string_view kTransformerOptimizer = "onnxruntime.transformers";
 
 std::string producer_of(const onnx::ModelProto& model) {

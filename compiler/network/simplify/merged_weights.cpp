@@ -86,8 +86,8 @@ bool keeps_equal_splats(const Model& model, int64_t least) {
 
 std::optional<Tool> tool_of(const Model& model, bool had_constants) {
   if (has_all_of_author(model)) return std::nullopt;
-  // PyTorch's exporters merge equal weights, too: TorchScript's, exporting for evaluation, of any size. It marks them by
-  // Identity nodes, which onnxruntime removes.
+  // PyTorch's exporters merge equal weights, too: TorchScript's, exporting for evaluation, of any size. It marks them
+  // by Identity nodes, which onnxruntime removes.
   if (model.optimizer == "onnxruntime") {
     const bool merged_before = model.producer == "pytorch" && !keeps_equal_splats(model, kMergedByOnnxruntime + 1);
     return Tool{.name = merged_before ? "the exporter or onnxruntime" : "onnxruntime",
