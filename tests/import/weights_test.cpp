@@ -315,8 +315,8 @@ TEST_CASE("weights that onnxruntime may have merged are named") {
                                          Contains("or onnxruntime merged equal weights"));
   CHECK(model(9, true).import()->perhaps_merged.empty());
   CHECK(model(8, false).import()->perhaps_merged.empty());
-  // TorchScript's exporter, exporting for evaluation, merges equal weights of any size and marks them by Identity nodes.
-  // onnxruntime removes these, and its optimizer of transformers also replaces the producer's name.
+  // TorchScript's exporter, exporting for evaluation, merges equal weights of any size and marks them by Identity
+  // nodes. onnxruntime removes these, and its optimizer of transformers also replaces the producer's name.
   const auto of_pytorch = [&](const std::string& producer, bool by_onnxruntime, bool keeps_equal) {
     ModelBuilder build = model(9, by_onnxruntime);
     build.model.set_producer_name(producer);
@@ -378,6 +378,28 @@ TEST_CASE("weights that onnxsim, onnxslim or onnxoptimizer may have merged are n
   CHECK_THAT(named(model({"/norm1/LayerNormalization", "/norm11/LayerNormalization"})), Contains("2 weights"));
   // Nodes with the names of dynamo's exporter, without its metadata.
   CHECK_THAT(named(model({"node_layer_norm", "node_layer_norm_1"}, 0.25f)), Contains("2 weights"));
+}
+
+// A table that is also the last matrix, which an exporter that evaluates constants writes a second time.
+TEST_CASE("a weight that the exporter copied gets a warning") {
+  const auto model = [](float first, float step, float other) {
+    ModelBuilder build(17);
+    build.input("ids", {"N", "4"}, onnx::TensorProto::INT64).weight("table", {3, 2}, first, step);
+    build.weight("head", {2, 3}, first, step);  // 0 1 2 / 3 4 5
+    float items[] = {first, first + 2 * step, first + 4 * step, first + step, first + 3 * step, first + other * step};
+    std::string& data = *build.graph().mutable_initializer(1)->mutable_raw_data();
+    REQUIRE(data.size() == sizeof items);
+    std::memcpy(data.data(), items, sizeof items);
+    build.node("Gather", {"table", "ids"}, {"x"}, "embedding");
+    build.node("MatMul", {"x", "head"}, {"y"}, "product");
+    return build.output("y").import()->warnings;
+  };
+  const std::vector<std::string> said = model(1, 0.25F, 5);
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], StartsWith("1 pair of weights is equal, one transposed: 'table' and 'head'. ") &&
+                          Contains("do_constant_folding=False"));
+  CHECK(model(1, 0.25F, 6).empty());
+  CHECK(model(1, 0, 5).empty());  // initial weights of two layers
 }
 
 TEST_CASE("the ranges of a written model are the bytes of its weights") {

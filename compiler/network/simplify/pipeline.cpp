@@ -5,6 +5,7 @@
 #include "compiler/network/simplify/attributes.h"
 #include "compiler/network/simplify/branches.h"
 #include "compiler/network/simplify/chosen_output.h"
+#include "compiler/network/simplify/copied_weights.h"
 #include "compiler/network/simplify/findings.h"
 #include "compiler/network/simplify/given_inputs.h"
 #include "compiler/network/simplify/graph_order.h"
@@ -53,6 +54,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   PLIMSOLL_TRY(find_folded_normalization(model, made.network, options.require_normalization, made.warnings));
   find_dropped_biases(model, made.network, made.warnings);
   PLIMSOLL_TRY(find_merged_weights(model, had_constants, made.network, made.perhaps_merged, made.warnings));
+  find_copied_weights(model, made.network, made.warnings);
   PLIMSOLL_TRY(find_bad_weights(model, made.network, options.strict, made.warnings));
   find_quantized_weights(model, made.warnings);
   find_nothing_to_train(made.network, made.warnings);
