@@ -274,6 +274,15 @@ TEST_CASE("a model without anything to train gets a warning") {
   REQUIRE(imported->warnings.size() == 1);
   CHECK_THAT(imported->warnings[0], StartsWith("the model has nothing to train"));
   CHECK(small_model().import()->warnings.empty());
+  // As exported without parameters: the weight is an input.
+  ModelBuilder empty;
+  empty.input("x", {"N", "3", "4", "4"}).input("conv.weight", {"4", "3", "1", "1"});
+  empty.node("Conv", {"x", "conv.weight"}, {"y"});
+  const auto without = empty.output("y").import();
+  REQUIRE(outcome(without) == "ok");
+  REQUIRE(without->warnings.size() == 1);
+  CHECK_THAT(without->warnings[0], Contains("1 input is read as a weight") && Contains("export_params=True") &&
+                                       Contains("'conv.weight'"));
 }
 
 TEST_CASE("attributes of another type, and beyond all measure") {
