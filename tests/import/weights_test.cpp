@@ -473,6 +473,40 @@ TEST_CASE("weights written as nodes become initializers") {
   CHECK(outcome(import_onnx(directory / "m.onnx", {.batch = 4})) == "ok");
 }
 
+// spox's op.constant and CNTK write all weights as Constant nodes: the biases and the tables of embeddings, too.
+TEST_CASE("biases and tables written as Constant nodes are trained if the weights of products are") {
+  const auto model = [](bool constant_weight) {
+    ModelBuilder build(17);
+    build.input("ids", {"N"}, onnx::TensorProto::INT64);
+    const auto write = [&](const std::string& name, std::vector<int64_t> dims) {
+      onnx::TensorProto value;
+      for (const int64_t dim : dims) value.add_dims(dim);
+      value.set_data_type(onnx::TensorProto::FLOAT);
+      const int64_t count = dims.size() > 1 ? dims[0] * dims[1] : dims[0];
+      for (int64_t i = 0; i < count; ++i) value.add_float_data(static_cast<float>(i));
+      ModelBuilder::tensor_attribute(build.node("Constant", {}, {name}), "value", value);
+    };
+    write("table", {5, 3});
+    write("bias", {2});
+    if (constant_weight) write("w", {3, 2});
+    else build.weight("w", {3, 2});
+    build.node("Gather", {"table", "ids"}, {"x"}, "embedding");
+    build.node("MatMul", {"x", "w"}, {"product"}, "product");
+    build.node("Add", {"product", "bias"}, {"y"}, "sum");
+    return build.output("y").import();
+  };
+  const auto imported = model(true);
+  REQUIRE(outcome(imported) == "ok");
+  for (const char* name : {"table", "bias", "w"}) {
+    CAPTURE(name);
+    const Value* const value = find_value(imported->network, name);
+    REQUIRE(value);
+    CHECK(value->trainable);
+    CHECK_FALSE(value->undecided);
+  }
+  CHECK_FALSE(find_value(model(false)->network, "bias")->trainable);  // this file writes its weights as initializers
+}
+
 TEST_CASE("a filled weight of absurd size is refused before it is made") {
   ModelBuilder build;
   build.input("x", {"N", "3", "8", "8"}).integers("shape", {1 << 20, 1 << 20, 3, 3});
