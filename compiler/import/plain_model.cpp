@@ -143,8 +143,17 @@ void add_initializer(onnx::ModelProto& model, onnx::TensorProto tensor) {
   *graph.add_initializer() = std::move(tensor);
 }
 
+// The tool of onnxruntime that fuses transformers puts its name in place of the exporter's. Its models come from
+// PyTorch.
+constexpr std::string_view kTransformerOptimizer = "onnxruntime.transformers";
+
+std::string producer_of(const onnx::ModelProto& model) {
+  return model.producer_name() == kTransformerOptimizer ? "pytorch" : model.producer_name();
+}
+
 // onnxruntime imports all of its domains into the files that it writes, and onnxsim describes its changes.
 std::string optimizer_of(const onnx::ModelProto& model) {
+  if (model.producer_name() == kTransformerOptimizer) return "onnxruntime";
   for (const auto& import : model.opset_import())
     if (import.domain() == "com.microsoft.nchwc") return "onnxruntime";
   for (const auto& entry : model.metadata_props())
@@ -178,7 +187,7 @@ ModelNode plain_node(const onnx::NodeProto& node) { return node_of(node, {}); }
 Model plain_model(const std::shared_ptr<ModelFile>& file) {
   const onnx::GraphProto& graph = file->model.graph();
   Model model{.name = graph.name(),
-              .producer = file->model.producer_name(),
+              .producer = producer_of(file->model),
               .opset = opset_of(file->model),
               .optimizer = optimizer_of(file->model),
               .metadata = metadata_of(graph.metadata_props()),

@@ -101,6 +101,9 @@ struct ModelNode {
   std::vector<ModelAttribute> attributes = {};
   Metadata metadata = {};
   std::shared_ptr<const ModelBranches> branches = {};  // of an If or a SequenceMap
+  // Made by a pass: the operator as in the newest opset, whatever the model's opset is.
+  bool newest = false;
+  std::string refusal = {};  // why a pass could not replace the node; empty: no pass tried
 };
 
 // A graph inside a node. Its nodes may also read values that are defined outside.

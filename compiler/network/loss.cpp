@@ -111,12 +111,17 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
   } else {
     chosen = loss_of_all(network);
   }
-  if (!chosen)
+  if (!chosen) {
+    // The first may be the numbers of the classes, which have no gradient.
+    const auto real = std::find_if(outputs.begin(), outputs.end(),
+                                   [&](ValueId id) { return network.values[id].type.type == DataType::f32; });
     return Error{
         ExitCode::invalid_model,
         fmt::format("the model has {} outputs: {}; choose the one that the loss reads, for example --output '{}'",
-                    outputs.size(), outputs_in_words(network), network.values[outputs[0]].name),
+                    outputs.size(), outputs_in_words(network),
+                    network.values[real == outputs.end() ? outputs[0] : *real].name),
         {"layers that feed only the other outputs are then not trained"}};
+  }
   for (const ValueId id : outputs)
     if (id != *chosen)
       notes.push_back(fmt::format("output '{}' is ignored: the loss reads output '{}'", network.values[id].name,

@@ -18,7 +18,8 @@ Status make_trainable(Network& network, const NetworkRequest& request, std::vect
         ExitCode::invalid_model,
         network.perhaps_merged,
         {"if the model shares them, use --assume-shared",
-         "otherwise export the model with optimize=False or plimsoll.export (docs/python.md), and compile that file"}};
+         "otherwise compile the file that the exporter wrote, before any tool changed it; export it with "
+         "optimize=False or plimsoll.export (docs/python.md)"}};
   PLIMSOLL_TRY(decide_modes(network, network.states_modes, trained.modes, !trained.frozen_statistics.empty()));
   PLIMSOLL_TRY(choose_what_is_trained(network, trained, notes));
   PLIMSOLL_TRY(decide_weights(network, trained.assume, notes));

@@ -315,6 +315,19 @@ TEST_CASE("weights that onnxruntime may have merged are named") {
                                          Contains("or onnxruntime merged equal weights"));
   CHECK(model(9, true).import()->perhaps_merged.empty());
   CHECK(model(8, false).import()->perhaps_merged.empty());
+  // TorchScript's exporter, exporting for evaluation, merges equal weights of any size and marks them by Identity
+  // nodes. onnxruntime removes these, and its optimizer of transformers also replaces the producer's name.
+  const auto of_pytorch = [&](const std::string& producer, bool by_onnxruntime, bool keeps_equal) {
+    ModelBuilder build = model(9, by_onnxruntime);
+    build.model.set_producer_name(producer);
+    if (keeps_equal) build.weight("third.scale", {9}, 1, 0).weight("third.bias", {9}, 0, 0);
+    return build.import()->perhaps_merged;
+  };
+  CHECK_THAT(of_pytorch("pytorch", true, false), Contains("'scale' by 'first' and 'second'") &&
+                                                     Contains("or the exporter or onnxruntime merged equal weights"));
+  CHECK_THAT(of_pytorch("onnxruntime.transformers", false, false), Contains("2 weights are read by several nodes"));
+  CHECK(of_pytorch("pytorch", true, true).empty());
+  CHECK(of_pytorch("onnxruntime.transformers", false, true).empty());
   // plimsoll.export lists the parameters: if all of them are there, none was merged.
   const auto listed = [&](const std::string& trained) {
     ModelBuilder build = model(8, true);
@@ -327,8 +340,9 @@ TEST_CASE("weights that onnxruntime may have merged are named") {
   CHECK_THAT(listed(R"("scale", "bias", "second.scale")"), Contains("2 weights"));
 }
 
-// onnxsim and onnxslim merge equal initializers of any size. onnxsim says so; onnxslim leaves no mark.
-TEST_CASE("weights that onnxsim or onnxslim may have merged are named") {
+// onnxsim and onnxslim merge equal initializers of any size. onnxsim says so; onnxslim leaves no mark. onnxoptimizer
+// leaves none either, and removes the Identity nodes by which TorchScript's exporter marks the weights that it merged.
+TEST_CASE("weights that onnxsim, onnxslim or onnxoptimizer may have merged are named") {
   struct Readers { std::string first, second, weight = "norm1.weight", bias = "norm1.bias"; };
   const auto model = [](const Readers& readers, float scale_step = 0) {
     ModelBuilder build(17);
@@ -350,10 +364,11 @@ TEST_CASE("weights that onnxsim or onnxslim may have merged are named") {
   ModelBuilder simplified = model(two, 0.25f);
   simplified.model.add_metadata_props()->set_key("onnxsim.removed_nodes.count");
   CHECK_THAT(named(simplified), Contains("2 weights") && Contains("or onnxsim merged equal weights"));
-  // A file with two equal initializers, with a Constant node, or without shapes of values is as it was exported.
-  ModelBuilder exported = model(two);
-  exported.graph().clear_value_info();
-  CHECK(named(exported).empty());
+  // onnxoptimizer adds no shapes of values.
+  ModelBuilder optimized = model(two);
+  optimized.graph().clear_value_info();
+  CHECK_THAT(named(optimized), Contains("2 weights") && Contains("or a tool merged equal weights"));
+  // A file with two equal initializers, or with a Constant node, is as it was exported.
   CHECK(named(model(two).weight("other", {32}, 1, 0)).empty());
   CHECK(named(model(two).constant("unread", {1})).empty());
   // One module, called twice or contained in several.
@@ -363,6 +378,28 @@ TEST_CASE("weights that onnxsim or onnxslim may have merged are named") {
   CHECK_THAT(named(model({"/norm1/LayerNormalization", "/norm11/LayerNormalization"})), Contains("2 weights"));
   // Nodes with the names of dynamo's exporter, without its metadata.
   CHECK_THAT(named(model({"node_layer_norm", "node_layer_norm_1"}, 0.25f)), Contains("2 weights"));
+}
+
+// A table that is also the last matrix, which an exporter that evaluates constants writes a second time.
+TEST_CASE("a weight that the exporter copied gets a warning") {
+  const auto model = [](float first, float step, float other) {
+    ModelBuilder build(17);
+    build.input("ids", {"N", "4"}, onnx::TensorProto::INT64).weight("table", {3, 2}, first, step);
+    build.weight("head", {2, 3}, first, step);  // 0 1 2 / 3 4 5
+    float items[] = {first, first + 2 * step, first + 4 * step, first + step, first + 3 * step, first + other * step};
+    std::string& data = *build.graph().mutable_initializer(1)->mutable_raw_data();
+    REQUIRE(data.size() == sizeof items);
+    std::memcpy(data.data(), items, sizeof items);
+    build.node("Gather", {"table", "ids"}, {"x"}, "embedding");
+    build.node("MatMul", {"x", "head"}, {"y"}, "product");
+    return build.output("y").import()->warnings;
+  };
+  const std::vector<std::string> said = model(1, 0.25F, 5);
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], StartsWith("1 pair of weights is equal, one transposed: 'table' and 'head'. ") &&
+                          Contains("do_constant_folding=False"));
+  CHECK(model(1, 0.25F, 6).empty());
+  CHECK(model(1, 0, 5).empty());  // initial weights of two layers
 }
 
 TEST_CASE("the ranges of a written model are the bytes of its weights") {
@@ -434,6 +471,40 @@ TEST_CASE("weights written as nodes become initializers") {
   REQUIRE(outcome(ranges) == "ok");
   CHECK(ranges->at("w").bytes == 4 * 3 * 3 * 3 * 4);
   CHECK(outcome(import_onnx(directory / "m.onnx", {.batch = 4})) == "ok");
+}
+
+// spox's op.constant and CNTK write all weights as Constant nodes: the biases and the tables of embeddings, too.
+TEST_CASE("biases and tables written as Constant nodes are trained if the weights of products are") {
+  const auto model = [](bool constant_weight) {
+    ModelBuilder build(17);
+    build.input("ids", {"N"}, onnx::TensorProto::INT64);
+    const auto write = [&](const std::string& name, std::vector<int64_t> dims) {
+      onnx::TensorProto value;
+      for (const int64_t dim : dims) value.add_dims(dim);
+      value.set_data_type(onnx::TensorProto::FLOAT);
+      const int64_t count = dims.size() > 1 ? dims[0] * dims[1] : dims[0];
+      for (int64_t i = 0; i < count; ++i) value.add_float_data(static_cast<float>(i));
+      ModelBuilder::tensor_attribute(build.node("Constant", {}, {name}), "value", value);
+    };
+    write("table", {5, 3});
+    write("bias", {2});
+    if (constant_weight) write("w", {3, 2});
+    else build.weight("w", {3, 2});
+    build.node("Gather", {"table", "ids"}, {"x"}, "embedding");
+    build.node("MatMul", {"x", "w"}, {"product"}, "product");
+    build.node("Add", {"product", "bias"}, {"y"}, "sum");
+    return build.output("y").import();
+  };
+  const auto imported = model(true);
+  REQUIRE(outcome(imported) == "ok");
+  for (const char* name : {"table", "bias", "w"}) {
+    CAPTURE(name);
+    const Value* const value = find_value(imported->network, name);
+    REQUIRE(value);
+    CHECK(value->trainable);
+    CHECK_FALSE(value->undecided);
+  }
+  CHECK_FALSE(find_value(model(false)->network, "bias")->trainable);  // this file writes its weights as initializers
 }
 
 TEST_CASE("a filled weight of absurd size is refused before it is made") {

@@ -156,6 +156,12 @@ TEST_CASE("of several outputs none is taken by its place") {
           "choose the one that the loss reads, for example --output 'Relu1.0'");
     CHECK(notes.empty());
   }
+  Builder classes = classifier();  // the numbers of the classes come first
+  classes.network.values[classes.network.outputs[0]].type.type = DataType::i64;
+  std::vector<std::string> unread;
+  const Status shown = attach_loss(classes.network, LossKind::softmax_cross_entropy, unread);
+  REQUIRE_FALSE(shown.ok());
+  CHECK(shown.error().message.ends_with("choose the one that the loss reads, for example --output 'Gemm2.0'"));
   Builder b = classifier();
   std::vector<std::string> notes;
   const Status unknown = attach_loss(b.network, {LossKind::mse, "scores"}, notes);

@@ -178,7 +178,8 @@ Status NetworkBuilder::add_node(const ModelNode& source) {
 // A node that is not rewritten. Unsupported features are collected and reported together; an invalid model fails here.
 Status NetworkBuilder::add_operator(const ModelNode& source) {
   const Op* op = is_of_onnx(source) ? find_op(source.op) : nullptr;
-  const bool known = op && op->of_onnx() && opset_ >= op->first_opset && opset_ <= op->last_opset;
+  const bool in_opset = op && (source.newest || (opset_ >= op->first_opset && opset_ <= op->last_opset));
+  const bool known = in_opset && op->of_onnx();
   const bool blocked = is_blocked(source);
   // After an unsupported node there are no types, but operator names are still checked, except for operators that might
   // be folded: with known types they might not be nodes at all.
@@ -187,8 +188,9 @@ Status NetworkBuilder::add_operator(const ModelNode& source) {
     unsupported_.add_message(
         fmt::format("{}: its value is of an unsupported kind, such as a sparse tensor or a string", describe(source)));
   else if (!known && !(blocked && is_of_onnx(source) && can_fold(source.op)))
-    unsupported_.add_operator(
-        source, op, is_branching(source) && unsupported_.takes_advice() ? open_condition(model_, source) : "");
+    unsupported_.add_operator(source, op, !unsupported_.takes_advice() ? ""
+                                          : is_branching(source)       ? open_condition(model_, source)
+                                                                       : source.refusal);
   if (!known || blocked) {
     give_up(source, of_shapes);
     return {};

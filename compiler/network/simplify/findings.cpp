@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <unordered_set>
 
 #include "compiler/network/simplify/module_path.h"
 #include "compiler/network/simplify/weight_look.h"
+#include "compiler/ops/op.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -134,7 +136,22 @@ void find_quantized_weights(const Model& model, std::vector<std::string>& warnin
 void find_nothing_to_train(const Network& network, std::vector<std::string>& warnings) {
   const bool any =
       std::any_of(network.values.begin(), network.values.end(), [](const Value& value) { return value.trainable; });
-  if (!any) warnings.push_back("the model has nothing to train: no gradient reaches a float32 initializer");
+  if (any) return;
+  // torch.onnx.export(…, export_params=False) makes every parameter an input without a value.
+  std::set<std::string> without_value;
+  for (const Node& node : network.nodes)
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i].valid() && is_weight(slot_of(node.op, i)) &&
+          network.values[node.inputs[i]].kind == ValueKind::input)
+        without_value.insert(network.values[node.inputs[i]].name);
+  std::string advice;
+  if (!without_value.empty())
+    advice = fmt::format(". {} {} read as {}, but the file has no value for an input: export the model with its "
+                         "parameters (export_params=True), for example '{}'",
+                         counted(static_cast<int64_t>(without_value.size()), "input"),
+                         is_or_are(static_cast<int64_t>(without_value.size())),
+                         without_value.size() == 1 ? "a weight" : "weights", *without_value.begin());
+  warnings.push_back("the model has nothing to train: no gradient reaches a float32 initializer" + advice);
 }
 
 Status find_bad_weights(const Model& model, const Network& network, bool strict, std::vector<std::string>& warnings) {

@@ -15,6 +15,35 @@ namespace {
 
 enum class Place { elsewhere, weight, statistic };
 
+// If a product or a convolution reads a Constant as its weight, then so are a Constant that is added to its result, and
+// one from which a Gather picks rows.
+void add_unslotted(const Model& model, const GraphOrder& order, std::unordered_map<std::string, Place>& places) {
+  std::unordered_set<std::string> constants, products;
+  const auto is_constant_weight = [&](const std::string& name) {
+    return constants.contains(name) && places.contains(name);
+  };
+  for (const int index : order.nodes) {
+    const ModelNode& node = model.nodes[index];
+    if (!is_of_onnx(node) || node.outputs.empty()) continue;
+    if (node.op == "Constant") {
+      const auto* value = find_attribute(node, "value");
+      if (value && value->tensor().type == ElementType::f32 && elements_of(value->tensor()).value_or(0) > 1)
+        constants.insert(node.outputs[0]);
+    } else if (node.inputs.size() > 1 && is_weight(slot_of(node.op, 1)) && is_constant_weight(node.inputs[1])) {
+      products.insert(node.outputs[0]);
+    } else if (node.op == "Add" && node.inputs.size() == 2) {
+      for (size_t i = 0; i < 2; ++i)
+        if (products.contains(node.inputs[i]) && constants.contains(node.inputs[1 - i]))
+          places.try_emplace(node.inputs[1 - i], Place::weight);
+    }
+  }
+  if (products.empty()) return;
+  for (const int index : order.nodes)
+    if (const ModelNode& node = model.nodes[index];
+        is_of_onnx(node) && node.op == "Gather" && !node.inputs.empty() && constants.contains(node.inputs[0]))
+      places.try_emplace(node.inputs[0], Place::weight);
+}
+
 // The names used as weights, looking through Identity from the readers upward.
 std::unordered_map<std::string, Place> find_places(const Model& model, const GraphOrder& order) {
   std::unordered_map<std::string, Place> places;
@@ -29,6 +58,7 @@ std::unordered_map<std::string, Place> find_places(const Model& model, const Gra
         places.try_emplace(source.inputs[i], places[source.outputs[0]]);
     }
   }
+  add_unslotted(model, order, places);
   return places;
 }
 

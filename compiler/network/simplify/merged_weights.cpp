@@ -75,10 +75,25 @@ struct Tool {
   bool new_only = false;  // of tensors with other elements than new weights have, no two are equal by accident
 };
 
+// Whether two initializers of more elements than onnxruntime merges are equal: then the exporter merged none either.
+bool keeps_equal_splats(const Model& model, int64_t least) {
+  std::set<std::tuple<std::vector<int64_t>, std::string_view>> seen;
+  return std::any_of(model.initializers.begin(), model.initializers.end(), [&](const ModelTensor& tensor) {
+    return is_splat(tensor) && elements_of(tensor).value_or(0) >= least &&
+           !seen.emplace(tensor.dims, *tensor.data).second;
+  });
+}
+
 std::optional<Tool> tool_of(const Model& model, bool had_constants) {
   if (has_all_of_author(model)) return std::nullopt;
-  if (model.optimizer == "onnxruntime")
-    return Tool{.name = "onnxruntime", .most = kMergedByOnnxruntime, .by_node = true};
+  // PyTorch's exporters merge equal weights, too: TorchScript's, exporting for evaluation, of any size. It marks them
+  // by Identity nodes, which onnxruntime removes.
+  if (model.optimizer == "onnxruntime") {
+    const bool merged_before = model.producer == "pytorch" && !keeps_equal_splats(model, kMergedByOnnxruntime + 1);
+    return Tool{.name = merged_before ? "the exporter or onnxruntime" : "onnxruntime",
+                .most = merged_before ? kElementLimit : kMergedByOnnxruntime,
+                .by_node = true};
+  }
   if (!model.optimizer.empty()) return Tool{.name = model.optimizer, .by_node = true};
   if (model.producer == "tf2onnx") return Tool{.name = "tf2onnx", .by_node = true, .new_only = true};
   if (model.producer != "pytorch" || came_from_dynamo(model)) return std::nullopt;
@@ -86,12 +101,9 @@ std::optional<Tool> tool_of(const Model& model, bool had_constants) {
   if (model.author || std::any_of(model.nodes.begin(), model.nodes.end(),
                                   [](const ModelNode& node) { return node.name.starts_with("node_"); }))
     return Tool{.name = "a tool", .by_node = true};
-  // onnxslim leaves no mark, but also no Constant nodes and no equal initializers. It adds the shapes of all values,
-  // which TorchScript's exporter leaves out.
-  std::set<std::tuple<std::vector<int64_t>, std::string_view>> seen;
-  for (const ModelTensor& tensor : model.initializers)
-    if (is_splat(tensor) && !seen.emplace(tensor.dims, *tensor.data).second) return std::nullopt;
-  if (had_constants || model.values.empty()) return std::nullopt;
+  // onnxslim and onnxoptimizer leave no mark, but also no Constant nodes. The first merges equal initializers, and the
+  // second removes the Identity nodes by which TorchScript's exporter marks those that it merged.
+  if (had_constants || keeps_equal_splats(model, 1)) return std::nullopt;
   return Tool{.name = "a tool", .splats_only = true};
 }
 

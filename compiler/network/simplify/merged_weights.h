@@ -17,10 +17,12 @@ namespace plimsoll {
 // the module's parameters it merged none. Otherwise `perhaps_merged` names the small weights that several modules read.
 // The optimizer also omits biases that are zero; a warning names them.
 //
-// onnxruntime merges equal initializers of at most 8 elements, onnxsim and onnxslim of any size. onnxslim leaves no
-// mark. It may have run if there are neither Constant nodes nor equal initializers, and values inside the graph have
-// shapes. Then weights whose elements are all equal may be merged, such as the initial weights of normalizations. If
-// there is a list of parameters by plimsoll.export, and all of them are initializers, no tool has merged any.
+// onnxruntime merges equal initializers of at most 8 elements, onnxsim and onnxslim of any size. onnxruntime and
+// onnxoptimizer also remove the Identity nodes by which TorchScript's exporter marks the weights that it merged itself,
+// of any size. onnxslim and onnxoptimizer leave no mark. They may have run if there are neither Constant nodes nor
+// equal initializers. Then weights whose elements are all equal may be merged, such as the initial weights of
+// normalizations. If there is a list of parameters by plimsoll.export, and all of them are initializers, no tool has
+// merged any.
 //
 // `had_constants`: has_constants() of the model before passes added Constant nodes and left some out.
 Status find_merged_weights(const Model& model, bool had_constants, const Network& network, std::string& perhaps_merged,

@@ -5,11 +5,13 @@
 #include "compiler/network/simplify/attributes.h"
 #include "compiler/network/simplify/branches.h"
 #include "compiler/network/simplify/chosen_output.h"
+#include "compiler/network/simplify/copied_weights.h"
 #include "compiler/network/simplify/findings.h"
 #include "compiler/network/simplify/given_inputs.h"
 #include "compiler/network/simplify/graph_order.h"
 #include "compiler/network/simplify/lift_weights.h"
 #include "compiler/network/simplify/merged_weights.h"
+#include "compiler/network/simplify/onnxruntime_operators.h"
 #include "compiler/network/simplify/unshare.h"
 #include "compiler/network/simplify/weight_reasons.h"
 #include "compiler/network/simplify/weight_roles.h"
@@ -23,6 +25,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   const bool had_constants = has_constants(model);
 
   // The model without its weights. Edits move nodes, so the order is recomputed.
+  replace_onnxruntime_operators(model, notes);
   PLIMSOLL_TRY(check_attributes(model, model.opset));
   PLIMSOLL_TRY(give_inputs(model, options, notes));
   PLIMSOLL_TRY(take_branches(model, options, notes));
@@ -51,6 +54,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   PLIMSOLL_TRY(find_folded_normalization(model, made.network, options.require_normalization, made.warnings));
   find_dropped_biases(model, made.network, made.warnings);
   PLIMSOLL_TRY(find_merged_weights(model, had_constants, made.network, made.perhaps_merged, made.warnings));
+  find_copied_weights(model, made.network, made.warnings);
   PLIMSOLL_TRY(find_bad_weights(model, made.network, options.strict, made.warnings));
   find_quantized_weights(model, made.warnings);
   find_nothing_to_train(made.network, made.warnings);

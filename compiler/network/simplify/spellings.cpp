@@ -165,6 +165,30 @@ Result<Nodes> spell_depth_and_space(Writer& w) {
   return w.finish();
 }
 
+// "...ij,...jk->...ik" with a letter for each dimension that the dots stand for, if both operands have as many of them.
+std::string without_dots(const Writer& w, const std::string& equation) {
+  constexpr std::string_view kDots = "...", kLetters = "ABCDEFGH";
+  const size_t comma = equation.find(','), arrow = equation.find("->");
+  if (comma == std::string::npos || arrow == std::string::npos || comma > arrow ||
+      std::any_of(equation.begin(), equation.end(), [](char c) { return c >= 'A' && c <= 'Z'; }))
+    return equation;
+  std::string terms[] = {equation.substr(0, comma), equation.substr(comma + 1, arrow - comma - 1),
+                         equation.substr(arrow + 2)};
+  size_t count = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    const Dims* dims = w.dims(i);
+    const size_t letters = terms[i].size() - kDots.size();
+    if (!dims || terms[i].find(kDots) == std::string::npos || letters > dims->size()) return equation;
+    if (i == 1 && dims->size() - letters != count) return equation;
+    count = dims->size() - letters;
+  }
+  if (count > kLetters.size()) return equation;
+  for (std::string& term : terms)
+    if (const size_t dots = term.find(kDots); dots != std::string::npos)
+      term.replace(dots, kDots.size(), kLetters.substr(0, count));
+  return fmt::format("{},{}->{}", terms[0], terms[1], terms[2]);
+}
+
 // "bij,bjk->bik": letters in both operands and the result are batch dimensions; letters in both operands only are
 // summed over. One letter (or none) each for rows, columns and the sum is a matrix product. Here: the product of two or
 // more matrices; every other equation is in spellings_einsum.cpp.
@@ -172,6 +196,7 @@ Result<Nodes> spell_einsum(Writer& w) {
   std::string equation;
   for (const char c : w.text("equation", ""))
     if (c != ' ') equation += c;
+  equation = without_dots(w, equation);
   const size_t comma = equation.find(','), arrow = equation.find("->");
   if (w.node().inputs.size() != 2 || comma == std::string::npos || arrow == std::string::npos || comma > arrow ||
       equation.find('.') != std::string::npos)

@@ -61,18 +61,18 @@ struct Spelling {
   const ModelNode& node;
   int64_t opset;
   int64_t batch;
-  std::optional<int64_t> exported_batch;  // the batch of the exporter's example
+  std::optional<int64_t> exported_batch = {};  // the batch of the exporter's example
   // whether a repetition by that number is a repetition per sample; called only if there is one
-  std::function<bool()> follow;
-  std::function<const Dims*(size_t)> dims;
-  std::function<const KnownValue*(size_t)> known;
-  std::function<bool(size_t)> computed;   // neither an initializer nor known
-  std::function<ElementType(size_t)> element;  // undefined for u8, unless is_boolean tells
+  std::function<bool()> follow = {};
+  std::function<const Dims*(size_t)> dims = {};
+  std::function<const KnownValue*(size_t)> known = {};
+  std::function<bool(size_t)> computed = {};   // neither an initializer nor known
+  std::function<ElementType(size_t)> element = {};  // undefined for u8, unless is_boolean tells
   // For an input that is the concatenation of rows of other values, viewed as [1, rows, …]: those rows. Empty: it is
   // not.
-  std::function<std::vector<Rows>(size_t)> rows;
+  std::function<std::vector<Rows>(size_t)> rows = {};
   // For an input that was built from sample numbers and other indices; null: it was not.
-  std::function<const SampleIndices*(size_t)> of_samples;
+  std::function<const SampleIndices*(size_t)> of_samples = {};
   std::function<bool(size_t)> reads = {};  // whether anything reads that output
   // Whether a recurrent network that can be either is one operator instead of unrolled; called only for such a one.
   std::function<bool()> fuse_recurrence = {};

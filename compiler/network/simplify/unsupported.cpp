@@ -40,6 +40,7 @@ void Unsupported::add_operator(const ModelNode& node, const Op* op, std::string 
   const auto [at, fresh] = group_of_.emplace(title, groups_.size());
   if (fresh) groups_.push_back({.title = title});
   by_onnxruntime_ = by_onnxruntime_ || is_of_onnxruntime(node);
+  in_blocks_ = in_blocks_ || node.domain == "com.microsoft.nchwc";
   of_tensorflow_ = of_tensorflow_ || is_of_tensorflow(node);
   loop_of_keras_ = loop_of_keras_ || (node.op == "Loop" && node.name.ends_with("/while_loop"));
   Group& group = groups_[at->second];
@@ -72,7 +73,11 @@ Status Unsupported::status(int64_t opset) const {
     error.notes.push_back(
         "operators of ai.onnx.ml are classical models (trees, kernels, encoders of categories), which are not trained "
         "by gradients; of a pipeline, export the network alone");
-  if (by_onnxruntime_ && !quantized_)
+  if (in_blocks_)
+    error.notes.push_back(
+        "onnxruntime has arranged the weights of these convolutions for the processor that it ran on: compile the file "
+        "that it read, or limit it to ORT_ENABLE_EXTENDED");
+  else if (by_onnxruntime_ && !quantized_)
     error.notes.push_back(
         "onnxruntime defines some of these operators, and ONNX does not: if onnxruntime's optimizer wrote this file, "
         "compile the file that it read, or limit it to ORT_ENABLE_BASIC");

@@ -1,0 +1,194 @@
+// Operators of onnxruntime, which its optimizers and Optimum write, are the operators of ONNX that they stand for.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+#include "spelled.h"
+
+using namespace plimsoll;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+void text(onnx::NodeProto& node, const std::string& name, const std::string& value) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::STRING);
+  attribute.set_s(value);
+}
+
+// One node of onnxruntime that reads x [N,6,8].
+struct Fused : Spelled {
+  explicit Fused(int opset = 14) {
+    build = ModelBuilder(opset);
+    build.input("x", {"N", "6", "8"});
+  }
+  onnx::NodeProto& fused(const std::string& op, const std::vector<std::string>& inputs,
+                         const std::string& domain = "com.microsoft") {
+    onnx::NodeProto& made = node(op, inputs);
+    made.set_domain(domain);
+    return made;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("activations of onnxruntime") {
+  Fused gelu;
+  gelu.fused("Gelu", {"x"});
+  CHECK(gelu.said() == "Gelu [N,6,8]");
+  for (const std::string op : {"BiasGelu", "FastGelu"}) {
+    Fused biased;
+    biased.build.weight("b", {8});
+    biased.fused(op, {"x", "b"});
+    CHECK(biased.said() == "Add Gelu [N,6,8]");
+    const auto imported = biased.build.import();
+    CHECK(imported->network.nodes[NodeId(1)].attributes.contains("approximate") == (op == "FastGelu"));
+  }
+  Fused quick;
+  ModelBuilder::real(quick.fused("QuickGelu", {"x"}), "alpha", 2);
+  CHECK(quick.said() == "Mul Sigmoid Mul [N,6,8]");
+}
+
+TEST_CASE("products of onnxruntime") {
+  Fused scores;
+  onnx::NodeProto& product = scores.fused("FusedMatMul", {"x", "x"});
+  ModelBuilder::integer(product, "transB", 1);
+  ModelBuilder::real(product, "alpha", 0.5F);
+  CHECK(scores.said() == "Transpose MatMul Mul [N,6,6]");
+  ModelBuilder::integer(product, "transBatchA", 1);
+  CHECK_THAT(scores.said(), StartsWith("5: ") && Contains("FusedMatMul"));
+  // How many dimensions a value has is not known before its shape is.
+  Fused computed;
+  computed.build.node("Relu", {"x"}, {"a"});
+  ModelBuilder::integer(computed.fused("FusedMatMul", {"a", "a"}), "transA", 1);
+  CHECK(computed.said() == "Relu Transpose MatMul [N,8,8]");
+
+  Fused gemm;
+  gemm.build.weight("w", {4, 48}).weight("b", {4}).node("Flatten", {"x"}, {"rows"});
+  onnx::NodeProto& dense = gemm.fused("FusedGemm", {"rows", "w", "b"});
+  ModelBuilder::integer(dense, "transB", 1);
+  text(dense, "activation", "LeakyRelu");
+  ModelBuilder::real(dense, "activation_alpha", 0.25F);
+  CHECK(gemm.said() == "Flatten Gemm LeakyRelu [N,4]");
+  CHECK(std::get<double>(gemm.build.import()->network.nodes[NodeId(2)].attributes.at("alpha")) == 0.25);
+
+  Fused conv;
+  conv.build.input("image", {"N", "3", "8", "8"}).input("z", {"N", "4", "8", "8"}).weight("w", {4, 3, 1, 1});
+  conv.build.weight("b", {4});
+  onnx::NodeProto& fused = conv.fused("FusedConv", {"image", "w", "b", "z"});
+  text(fused, "activation", "Clip");
+  onnx::AttributeProto& params = *fused.add_attribute();
+  params.set_name("activation_params");
+  params.set_type(onnx::AttributeProto::FLOATS);
+  params.add_floats(0);
+  params.add_floats(6);
+  CHECK(conv.said() == "Conv Add Max Min [N,4,8,8]");
+  fused.mutable_attribute(0)->set_s("Softplus");
+  CHECK_THAT(conv.said(), StartsWith("5: ") && Contains("FusedConv"));
+}
+
+// Opset 14 has neither LayerNormalization nor RMSNormalization.
+TEST_CASE("normalizations of onnxruntime") {
+  Fused skip;
+  skip.build.weight("scale", {8}).weight("bias", {8}).weight("w", {8, 8}).weight("b", {8});
+  skip.build.node("MatMul", {"x", "w"}, {"product"});
+  skip.fused("SkipLayerNormalization", {"x", "product", "scale", "bias", "b"});
+  CHECK(skip.said() == "MatMul Add Add LayerNormalization [N,6,8]");
+  const auto imported = skip.build.import();
+  const Network& network = imported->network;
+  CHECK(network.nodes[NodeId(1)].inputs[0] == network.nodes[NodeId(0)].outputs[0]);  // the bias of the product
+  CHECK(find_value(network, "b")->trainable);
+  CHECK(find_value(network, "scale")->trainable);
+  CHECK(imported->notes[0] == "1 node of onnxruntime's operators is replaced by the operators of ONNX that they stand "
+                              "for");
+
+  Fused sums;  // output 3 is the sum
+  sums.build.weight("scale", {8});
+  sums.build.node("SkipSimplifiedLayerNormalization", {"x", "x", "scale"}, {"a", "", "", "sum"}).set_domain(
+      "com.microsoft");
+  sums.node("Add", {"a", "sum"});
+  CHECK(sums.said() == "Add RMSNormalization Add [N,6,8]");
+
+  Fused root;
+  root.build.weight("scale", {8});
+  root.fused("SimplifiedLayerNormalization", {"x", "scale"}, "");
+  CHECK(root.said() == "RMSNormalization [N,6,8]");
+
+  Fused plain;
+  plain.build.weight("scale", {8}).weight("bias", {8});
+  ModelBuilder::integer(plain.fused("LayerNormalization", {"x", "scale", "bias"}, ""), "axis", -1);
+  CHECK(plain.said() == "LayerNormalization [N,6,8]");
+}
+
+TEST_CASE("embeddings of onnxruntime") {
+  ModelBuilder build(14);
+  build.input("ids", {"N", "6"}, onnx::TensorProto::INT32).input("mask", {"N", "6"}, onnx::TensorProto::INT32);
+  build.weight("words", {9, 8}).weight("places", {12, 8}).weight("segments", {2, 8}).weight("s", {8}).weight("b", {8});
+  build.node("EmbedLayerNormalization", {"ids", "mask", "words", "places", "segments", "s", "b"}, {"y", "", "sum"}, "e")
+      .set_domain("com.microsoft");
+  const auto imported = build.output("y").import();
+  REQUIRE(outcome(imported) == "ok");
+  std::string ops;
+  for (const Node& node : imported->network.nodes) ops += node.op + " ";
+  CHECK(ops == "Gather Slice Add Gather Add LayerNormalization ");
+  CHECK(find_value(imported->network, "words")->trainable);
+  CHECK(find_value(imported->network, "segments")->trainable);
+}
+
+TEST_CASE("attention of onnxruntime") {
+  const auto attention = [](Fused& model, const std::vector<std::string>& more = {}) -> onnx::NodeProto& {
+    model.build.weight("w", {8, 24}).weight("b", {24});
+    std::vector<std::string> inputs = {"x", "w", "b"};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    onnx::NodeProto& made = model.fused("Attention", inputs);
+    ModelBuilder::integer(made, "num_heads", 2);
+    return made;
+  };
+  const std::string parts = "MatMul Add Split ", heads = "Reshape Transpose ";
+  const std::string attended = heads + heads + heads + "ScaledDotProductAttention Transpose Reshape [N,6,8]";
+  Fused causal;
+  ModelBuilder::integer(attention(causal), "unidirectional", 1);
+  CHECK(causal.said() == parts + attended);
+  const auto imported = causal.build.import();
+  CHECK(find_value(imported->network, "w")->trainable);
+  CHECK(find_value(imported->network, "b")->trainable);
+
+  Fused masked;
+  masked.build.input("mask", {"N", "6"}, onnx::TensorProto::INT32);
+  attention(masked, {"mask"});
+  CHECK_THAT(masked.said(), Contains("Where Unsqueeze") && Contains("ScaledDotProductAttention"));
+  Fused lengths;  // of the samples
+  lengths.build.input("lengths", {"N"}, onnx::TensorProto::INT32);
+  attention(lengths, {"lengths"});
+  CHECK_THAT(lengths.said(), Contains("Less") && Contains("Where Unsqueeze"));
+  Fused unknown;
+  unknown.build.input("lengths", {"N", "6"}, onnx::TensorProto::INT32);
+  unknown.build.node("Neg", {"lengths"}, {"computed"});
+  attention(unknown, {"computed"});
+  CHECK_THAT(unknown.said(), StartsWith("5: ") && Contains("Attention"));
+  Fused cached;
+  cached.build.input("past", {"2", "N", "2", "3", "4"});
+  attention(cached, {"", "past"});
+  const auto refused = cached.build.import();
+  REQUIRE(!refused.ok());
+  CHECK_THAT(refused.error().notes[1], Contains("node 'node' (Attention): reads a cache of past keys and values"));
+
+  Fused several;
+  several.build.weight("b", {24}).input("memory", {"N", "5", "8"});
+  ModelBuilder::integer(several.fused("MultiHeadAttention", {"x", "memory", "memory", "b"}), "num_heads", 2);
+  CHECK_THAT(several.said(), StartsWith("Split Add Add Add Reshape") && Contains("ScaledDotProductAttention"));
+  const auto three = several.build.import();
+  const Node& made = *std::find_if(three->network.nodes.begin(), three->network.nodes.end(),
+                                   [](const Node& node) { return node.op == "ScaledDotProductAttention"; });
+  CHECK((made.inputs[0] != made.inputs[1] && made.inputs[1] != made.inputs[2]));
+}
+
+TEST_CASE("rotary embedding of onnxruntime") {
+  Fused rotary;
+  rotary.build.input("places", {"N", "6"}, onnx::TensorProto::INT64);
+  rotary.build.weight("cos", {16, 2}).weight("sin", {16, 2});
+  ModelBuilder::integer(rotary.fused("RotaryEmbedding", {"x", "places", "cos", "sin"}), "num_heads", 2);
+  CHECK_THAT(rotary.said(), Contains("Rotary") && Contains("[N,6,8]"));
+}
