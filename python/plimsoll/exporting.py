@@ -202,23 +202,32 @@ class _Ranges:
 
     def __init__(self, torch):
         self._torch = torch
-        self._known = {}  # id of a tensor → the tensor, which keeps the id from being used again, and its numbers
+        # id of a tensor → the tensor, which keeps the id from being used again, its version, and its number or range
+        self._known = {}
 
     def numbers_of(self, function, args, kwargs):
         """What tolist() or item() returns for a range of known numbers; None for other calls and tensors."""
         if kwargs or len(args) != 1 or function not in (self._torch.Tensor.tolist, self._torch.Tensor.item):
             return None
         numbers = self._numbers_in(args[0])
-        return list(numbers) if isinstance(numbers, list) else numbers
+        if not isinstance(numbers, range):
+            return numbers
+        if function == self._torch.Tensor.tolist:
+            return list(numbers)
+        return numbers[0] if len(numbers) == 1 else None  # PyTorch refuses the item() of several
 
     def remember(self, function, args, kwargs, result):
         """Notes the numbers in the result of arange(), and those in its parts: exporters trace tolist() as unbind()."""
         if function == self._torch.arange and args and all(type(number) is int for number in args):
             if not set(kwargs or ()) & {"start", "end", "step", "dtype", "out"}:
-                self._known[id(result)] = result, result._version, list(range(*args))
+                self._note(result, range(*args))
         elif function == self._torch.Tensor.unbind and args:
             for part, number in zip(result, self._numbers_in(args[0]) or ()):  # the only axis
-                self._known[id(part)] = part, part._version, number
+                self._note(part, number)
+
+    def _note(self, tensor, numbers):
+        if not tensor.is_inference():  # which has no version
+            self._known[id(tensor)] = tensor, tensor._version, numbers
 
     def _numbers_in(self, tensor):
         """None if they are not known, or if forward() has changed the tensor since."""

@@ -318,6 +318,43 @@ if [[ $exporters == *dynamo* ]]; then
   "$(python_with torch onnx onnxscript)" longest.py 2>log || { cat log; fail "what to do about an exporter's error"; }
 fi
 
+# The numbers of an arange() are those that PyTorch gives, also in inference mode.
+cat >calls.py <<'PY'
+import plimsoll
+import sys
+import torch
+
+exporter = sys.argv[1]
+
+
+x = torch.randn(8, 6)
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, call):
+        super().__init__()
+        self.net, self.call = torch.nn.Linear(6, 5), call
+
+    def forward(self, x):
+        return self.call(self, self.net(x))
+
+
+def in_inference_mode(module, y):
+    with torch.inference_mode():
+        axes = torch.arange(1, 2)
+    return y.mean(axes.tolist())
+
+
+plimsoll.export(Calls(lambda module, y: y * torch.arange(5, 6).item()), x, "calls.onnx", exporter=exporter)
+if exporter == "torchscript":  # dynamo's refuses the mode
+    plimsoll.export(Calls(in_inference_mode), x, "calls.onnx", exporter=exporter)
+PY
+for exporter in $exporters; do
+  with_torch=$(python_with torch onnx numpy)
+  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
+  "$with_torch" calls.py $exporter 2>log || { cat log; fail "the numbers of an arange()"; }
+done
+
 # A module may return a dict. The loss is by default the trainer's, on the output that the trainer was compiled for.
 cat >two_heads.py <<'PY'
 import torch
