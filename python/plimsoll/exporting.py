@@ -79,7 +79,7 @@ def export(
             try:
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
             except Exception as error:
-                if isinstance(cause := _first_cause(error), _Differentiates):
+                if cause := _cause(error, _Differentiates):
                     raise ValueError(str(cause)) from None
                 _suggest_other_exporter(torch, error, exporter)
                 raise
@@ -106,9 +106,10 @@ class _Differentiates(ValueError):
     """forward() calls torch.autograd.grad."""
 
 
-def _first_cause(error):
-    while (earlier := error.__cause__ or error.__context__) is not None:
-        error = earlier
+def _cause(error, kind):
+    """The error of this kind that led to `error`; None if there is none."""
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__ or error.__context__
     return error
 
 

@@ -318,7 +318,8 @@ if [[ $exporters == *dynamo* ]]; then
   "$(python_with torch onnx onnxscript)" longest.py 2>log || { cat log; fail "what to do about an exporter's error"; }
 fi
 
-# The numbers of an arange() are those that PyTorch gives, also in inference mode.
+# The numbers of an arange() are those that PyTorch gives, also in inference mode. A derivative is refused in an
+# except block too.
 cat >calls.py <<'PY'
 import plimsoll
 import sys
@@ -345,14 +346,26 @@ def in_inference_mode(module, y):
     return y.mean(axes.tolist())
 
 
+def differentiated(module, y):
+    try:
+        return module.missing
+    except AttributeError:
+        return torch.autograd.grad(y.sum(), module.net.weight, create_graph=True)[0].sum() + y
+
+
 plimsoll.export(Calls(lambda module, y: y * torch.arange(5, 6).item()), x, "calls.onnx", exporter=exporter)
 if exporter == "torchscript":  # dynamo's refuses the mode
     plimsoll.export(Calls(in_inference_mode), x, "calls.onnx", exporter=exporter)
+try:
+    plimsoll.export(Calls(differentiated), x, "calls.onnx", exporter=exporter)
+    sys.exit("torch.autograd.grad is not refused")
+except ValueError as error:
+    assert type(error) is ValueError and "torch.autograd.grad" in str(error), error
 PY
 for exporter in $exporters; do
   with_torch=$(python_with torch onnx numpy)
   [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
-  "$with_torch" calls.py $exporter 2>log || { cat log; fail "the numbers of an arange()"; }
+  "$with_torch" calls.py $exporter 2>log || { cat log; fail "an arange() or a derivative"; }
 done
 
 # A module may return a dict. The loss is by default the trainer's, on the output that the trainer was compiled for.
