@@ -158,9 +158,22 @@ def _writable(torch, function, args, kwargs):
     if function == torch.nn.functional.gaussian_nll_loss:
         call = inspect.signature(function).bind(*args, **(kwargs or {}))
         call.apply_defaults()
-        if getattr(call.arguments["var"], "shape", None) == call.arguments["input"].shape:
-            return functools.partial(_gaussian_nll_loss, torch), (), call.arguments
+        if (var := _variances(torch, call.arguments["input"], call.arguments["var"])) is not None:
+            return functools.partial(_gaussian_nll_loss, torch), (), {**call.arguments, "var": var}
     return function, args, kwargs
+
+
+def _variances(torch, input, var):  # noqa: A002: PyTorch's name
+    """`var` with the axes of `input`, as gaussian_nll_loss() reads it: one variance may be that of a whole axis.
+
+    None for a number, on which exporters can branch, and for shapes that PyTorch refuses.
+    """
+    if not isinstance(var, torch.Tensor):
+        return None
+    if var.shape != input.shape and var.shape == input.shape[:-1]:
+        var = var.unsqueeze(-1)
+    different = [size for size, wanted in zip(var.shape, input.shape) if size != wanted]
+    return var if var.dim() == input.dim() and different in ([], [1]) else None
 
 
 def _gaussian_nll_loss(torch, input, target, var, full, eps, reduction):  # noqa: A002: PyTorch's name

@@ -32,7 +32,7 @@ done
 # plimsoll.export knows the numbers of an arange(), which dynamo's exporter takes for data and refuses as axes, and
 # writes an embedding_bag() without a loop, and distributions and losses without the validation of their
 # arguments. Dynamo's exporter writes a jvp().
-for name in dice_of_samples embedding_bags distributions gaussian physics; do
+for name in dice_of_samples embedding_bags distributions gaussian gaussian_of_samples physics; do
   PYTHONPATH=$PLIMSOLL_SOURCE/python "${losses[@]}" export plimsoll $name >log 2>&1 || { cat log; fail "the exporter"; }
   build_trainer $name $name.onnx --batch 8 --sub-batch 3 --loss output --optimizer sgd
   "${losses[@]}" check $name $name || fail "$name: not as PyTorch"
