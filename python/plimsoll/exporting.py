@@ -74,7 +74,7 @@ def export(
     if not allow_state:
         state.check(torch, model, arguments)
     write = _by_dynamo if exporter == "dynamo" else _by_torchscript
-    with state.kept(model):
+    with state.kept(torch, model) as values:
         with custom_gradients.recorded(torch) as functions, _cuts_kept(torch, model, functions), _unvalidated(torch):
             try:
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
@@ -85,7 +85,7 @@ def export(
                 raise
         try:
             custom_gradients.check(torch, model, arguments, functions)
-            _annotate(torch, model, arguments, str(path), input_names, allow_unused)
+            _annotate(torch, model, arguments, str(path), input_names, allow_unused, values)
         except ValueError:
             os.remove(path)  # no file is better than a file that trains something else
             raise
@@ -391,7 +391,7 @@ def _names_of_tensors(torch, model, arguments):
     return [name for name, a in zip(names, arguments) if isinstance(a, torch.Tensor)]
 
 
-def _annotate(torch, model, arguments, path, input_names, allow_unused):
+def _annotate(torch, model, arguments, path, input_names, allow_unused, values):
     import onnx
 
     proto = onnx.load(path, load_external_data=False)
@@ -426,10 +426,21 @@ def _annotate(torch, model, arguments, path, input_names, allow_unused):
         notes["padding"] = padding
     if _state_modes(onnx, proto, model):
         notes["modes"] = "stated"
+    _undo_updates(torch, proto, values)
     for entry in [entry for entry in proto.metadata_props if entry.key == METADATA_KEY]:
         proto.metadata_props.remove(entry)
     proto.metadata_props.add(key=METADATA_KEY, value=json.dumps(notes))
     onnx.save(proto, path)
+
+
+def _undo_updates(torch, proto, values):
+    """TorchScript's exporter writes buffers after forward() has updated them, as normalizations do. Writes `values`."""
+    for initializer in proto.graph.initializer:
+        value = values.get(initializer.name)
+        if value is not None and list(initializer.dims) == list(value.shape):
+            data = value.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+            if len(initializer.raw_data) == len(data):  # none if the data is in another file
+                initializer.raw_data = data
 
 
 def _inputs(torch, proto, model, arguments, input_names):

@@ -4,50 +4,64 @@ An ONNX file computes outputs of inputs. A trainer keeps all buffers except the 
 a module with such a state would be trained with that of its first step.
 """
 
+import collections
 import contextlib
 import copy
 
 
 def copy_of(torch, model):
     """A deep copy, also of a module that keeps computed tensors as attributes: the weight of
-    torch.nn.utils.weight_norm, or a list of outputs for deep supervision."""
-    def has_history(value):  # such a tensor cannot be copied
-        return isinstance(value, torch.Tensor) and not value.is_leaf
-
-    attributes = [vars(module) for module in model.modules()]
-    lists = [value for attribute in attributes for value in attribute.values() if type(value) is list]
-    computed = [
-        (holder, key, value)
-        for holder, keys in [*((a, list(a)) for a in attributes), *((v, range(len(v))) for v in lists)]
-        for key in keys
-        if has_history(value := holder[key])
-    ]
-    try:
-        for holder, key, value in computed:
-            holder[key] = value.detach()
-        return copy.deepcopy(model)
-    finally:
-        for holder, key, value in computed:
-            holder[key] = value
+    torch.nn.utils.weight_norm, or a list of outputs for deep supervision. PyTorch refuses to copy such a tensor."""
+    values = [value for container in _containers_of(model) for value in _items(container)]
+    computed = [value for value in values if isinstance(value, torch.Tensor) and not value.is_leaf]
+    return copy.deepcopy(model, {id(value): value.detach().clone() for value in computed})
 
 
 @contextlib.contextmanager
-def kept(model):
-    """Exporters change the modes of modules, and run forward() on tensors without data, which it may keep as attributes
-    or buffers. This context restores both."""
-    before = {module: (dict(vars(module)), dict(module._buffers)) for module in model.modules()}
-    lists = [(value, list(value)) for attributes, _ in before.values() for value in attributes.values()
-             if type(value) is list]
+def kept(torch, model):
+    """Exporters change the modes of modules, and run forward() on the example or on tensors without data. forward() may
+    keep these as attributes or buffers, or write into buffers, as normalizations do. This context restores all of them.
+
+    Its value is what the buffers contain, by name.
+    """
+    modes = {module: module.training for module in model.modules()}
+    containers = [(container, copy.copy(container)) for container in _containers_of(model) if type(container) != tuple]
+    buffers = {
+        name: (buffer, buffer.detach().clone())
+        for name, buffer in model.named_buffers()
+        if buffer.layout == torch.strided
+    }
     try:
-        yield
+        yield {name: values for name, (_, values) in buffers.items()}
     finally:
-        for module, (attributes, buffers) in before.items():
-            vars(module).clear()
-            vars(module).update(attributes)
-            module._buffers.clear()
-            module._buffers.update(buffers)
-        for value, items in lists:
-            value[:] = items
+        for container, items in containers:
+            if isinstance(container, list):
+                container[:] = items
+            else:
+                container.clear()
+                container.update(items)
+        with torch.no_grad():
+            for buffer, values in buffers.values():
+                if not torch.equal(buffer, values):
+                    buffer.copy_(values)
+        for module, training in modes.items():
+            if module.training != training:  # a ScriptModule's is not in its __dict__
+                module.training = training
+
+
+def _containers_of(model):
+    """The attributes of all modules, and the lists, dicts and tuples in them, each once."""
+    found, left = {}, [vars(module) for module in model.modules()]
+    while left:
+        container = left.pop()
+        if id(container) not in found:
+            found[id(container)] = container
+            left += [item for item in _items(container) if type(item) in (list, tuple, dict, collections.OrderedDict)]
+    return list(found.values())
+
+
+def _items(container):
+    return list(container.values() if isinstance(container, dict) else container)
 
 
 def check(torch, model, arguments):
