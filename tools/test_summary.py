@@ -34,7 +34,7 @@ def environment(build):
     return [
         ("Chromium (tools/setup.sh browser)", program("chromium", "chromium-browser", "google-chrome"), ["browser: *"]),
         ("the Python packages of tools/setup.sh python", program(python),
-         ["browser: trace_viewer", "e2e: attention", "e2e: dynamo", "e2e: onnxruntime", "e2e: written_losses",
+         ["browser: trace_viewer", "e2e: attention", "e2e: dynamo", "e2e: onnxruntime*", "e2e: written_losses",
           "node: node"]),
         ("scikit-build-core (tools/setup.sh python)", has("scikit_build_core"), ["tools: wheel"]),
         ("TensorFlow, Keras and tf2onnx (tools/setup.sh keras)", has("tensorflow", "keras", "tf2onnx", "onnx", "numpy"),
