@@ -27,8 +27,9 @@ using PassObserver = std::function<bool(std::string_view pass, const Plan& plan,
 // compare it with other plans (summarize.h). Returns false if the plan would reach context.ceiling, or if the observer
 // has stopped the passes; the plan is then unfinished.
 //
-// `last`: not null for a plan that was read from a file. Only the passes after `last` then run. In every build, the
-// promises of the passes up to `last` are verified first (verify.h), and then those of each pass that runs.
+// `last`: null, or for a plan that was read from a file, the one of all_passes() that ran last on it. Only the passes
+// after it then run. In every build, the promises of the passes up to `last` are verified first (verify.h), and then
+// those of each pass that runs.
 Result<bool> run_passes(Plan& plan, const Context& context, const PassObserver& observe = {},
                         const Pass* last = nullptr);
 

@@ -117,8 +117,8 @@ class Selector {
       search::Descent& schedules = all_searches_.find(ordered, policy_, effort, limits_.host_budget_bytes).schedules;
       schedules.begin(deadline);
       if (!schedules.complete()) return false;
-      const search::Limits& limits = schedules.limits();
-      for (size_t segment = limits.segment_of(limits_.budget_bytes); segment < limits.segments.size(); ++segment) {
+      const search::Limits& all = schedules.limits();
+      for (size_t segment = all.segment_of(limits_.budget_bytes); segment < all.segments.size(); ++segment) {
         if (schedules.ended(segment)) continue;
         schedules.next(segment, deadline);
         return true;
@@ -129,8 +129,8 @@ class Selector {
 
   // Lower bound for the schedules of one segment.
   double bound_seconds_of(const VariantSearch& variant, size_t segment) const {
-    const search::Limits& limits = variant.search->schedules.limits();
-    const int64_t above = limits.above(limits.segments[segment].first);
+    const search::Limits& all = variant.search->schedules.limits();
+    const int64_t above = all.above(all.segments[segment].first);
     return variant.search->ordered.bound_seconds(std::min(limits_.budget_bytes, above));
   }
 
