@@ -318,9 +318,9 @@ if [[ $exporters == *dynamo* ]]; then
   "$(python_with torch onnx onnxscript)" longest.py 2>log || { cat log; fail "what to do about an exporter's error"; }
 fi
 
-# An export leaves the module as it was, and writes it as it was, although forward() updates running statistics and keeps
-# tensors in a dict. The numbers of an arange() are those that PyTorch gives, also in inference mode. A derivative is
-# refused in an except block too.
+# An export leaves the module as it was, and writes it as it was, although forward() updates running statistics and
+# keeps tensors in a dict. The numbers of an arange() are those that PyTorch gives, also in inference mode. A derivative
+# is refused in an except block too.
 cat >unchanged.py <<'PY'
 import plimsoll
 import sys
