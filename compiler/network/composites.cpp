@@ -300,6 +300,7 @@ std::vector<Pattern> make_patterns() {
        .inputs = {"x"},
        .tree = node("Mul", {x, sole(node("Sigmoid", {node("Mul", {x, any_number("alpha")})}))}),
        .attributes = of_scaled_swish},
+      {.becomes = "LogSigmoid", .opset = 1, .inputs = {"x"}, .tree = node("Log", {node("Sigmoid", {x})})},
       {.becomes = "GatedProduct",
        .opset = 1,
        .inputs = {"a", "b"},

@@ -1,15 +1,10 @@
-// Log: y = ln x.   LogForward {x, y}   BinaryDiv {dy, x, dx}
+// Log: y = ln x.   LogForward {x, y}   LogBackward {x, dy, dx}: dx = dy / x, and 0 where dy is 0
 #include <cmath>
 
 #include "compiler/ops/activation.h"
 #include "compiler/ops/evaluate_elements.h"
 
 namespace plimsoll {
-namespace log {
-
-void backward(TaskBuilder& build) { backward_by(build, "BinaryDiv", build.read_gradient(0), build.read_input(0)); }
-
-}  // namespace log
 
 const Op op_Log{.name = "Log",
                 .first_opset = 6,
@@ -18,7 +13,7 @@ const Op op_Log{.name = "Log",
                 },
                 .infer = infer_same,
                 .forward = [](TaskBuilder& build) { forward_activation(build, {}, 10); },
-                .backward = log::backward,
+                .backward = [](TaskBuilder& build) { backward_activation(build, Remembers::input, {}, 4); },
                 .layout = LayoutRule::elementwise,
                 .precision = PrecisionRule::single,
                 .samples = [] { return activation_samples(0.5, 2); }};

@@ -304,6 +304,16 @@ TEST_CASE("an operand times its own sigmoid is a Swish") {
   CHECK(made(1, true, true) == "Sigmoid Mul Add");
 }
 
+TEST_CASE("the logarithm of a sigmoid is one operator, whatever else reads the sigmoid") {
+  for (const bool read : {false, true}) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens), gate = chain.node("Sigmoid", {x}, kTokens);
+    ValueId y = chain.node("Log", {gate}, kTokens);
+    if (read) y = chain.node("Mul", {y, gate}, kTokens);
+    CHECK(chain.fused(y) == (read ? "Sigmoid LogSigmoid Mul" : "LogSigmoid"));
+  }
+}
+
 TEST_CASE("an activation times what has its shape is a gated product") {
   const auto made = [](const std::string& activation, Dims other, bool read) {
     Chain chain;

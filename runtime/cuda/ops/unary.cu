@@ -54,6 +54,11 @@ struct Log {
   __device__ float operator()(float x) const { return logf(x); }
 };
 
+// A result without a gradient has none to pass on, even from 0: a binary cross entropy clamps the logarithm of 0.
+struct LogSlope {
+  __device__ float operator()(float x, float dy) const { return dy == 0 ? 0.0F : dy / x; }
+};
+
 struct Reciprocal {
   __device__ float operator()(float x) const { return 1.0F / x; }
 };
@@ -159,6 +164,7 @@ PLIMSOLL_CUDA_KERNEL(ErfBackward, return cuda::map2(operands, ErfSlope{});)
 PLIMSOLL_CUDA_KERNEL(ExpForward, return cuda::map(operands, Exp{});)
 PLIMSOLL_CUDA_KERNEL(FloorForward, return cuda::map(operands, Floor{});)
 PLIMSOLL_CUDA_KERNEL(LogForward, return cuda::map(operands, Log{});)
+PLIMSOLL_CUDA_KERNEL(LogBackward, return cuda::map2(operands, LogSlope{});)
 PLIMSOLL_CUDA_KERNEL(ReciprocalForward, return cuda::map(operands, Reciprocal{});)
 PLIMSOLL_CUDA_KERNEL(ReciprocalBackward, return cuda::map2(operands, ReciprocalSlope{});)
 PLIMSOLL_CUDA_KERNEL(RoundForward, return cuda::map(operands, RoundToEven{});)

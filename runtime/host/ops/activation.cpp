@@ -72,6 +72,12 @@ PLIMSOLL_ELEMENTWISE(SoftplusForward, return host::map(operands, [](float x) {
 PLIMSOLL_ELEMENTWISE(SoftplusBackward,
                      return host::map2(operands, [](float x, float dy) { return dy * host::sigmoid_of(x); });)
 
+PLIMSOLL_ELEMENTWISE(LogSigmoidForward, return host::map(operands, [](float x) {
+          return (x < 0 ? x : 0.0F) - std::log1p(host::exp_of(-std::fabs(x)));
+        });)
+PLIMSOLL_ELEMENTWISE(LogSigmoidBackward,
+                     return host::map2(operands, [](float x, float dy) { return dy * host::sigmoid_of(-x); });)
+
 PLIMSOLL_ELEMENTWISE(SoftsignForward, return host::map(operands, [](float x) { return x / (1.0F + std::fabs(x)); });)
 PLIMSOLL_ELEMENTWISE(SoftsignBackward, return host::map2(operands, [](float x, float dy) {
           const float below = 1.0F + std::fabs(x);

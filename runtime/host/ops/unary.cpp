@@ -35,6 +35,10 @@ PLIMSOLL_ELEMENTWISE(ExpForward, return host::map(operands, [](float x) { return
 PLIMSOLL_ELEMENTWISE(FloorForward, return host::map(operands, [](float x) { return std::floor(x); });)
 
 PLIMSOLL_ELEMENTWISE(LogForward, return host::map(operands, [](float x) { return std::log(x); });)
+// A result without a gradient has none to pass on, even from 0: a binary cross entropy clamps the logarithm of 0.
+PLIMSOLL_ELEMENTWISE(LogBackward, return host::map2(operands, [](float x, float dy) {
+                       return dy == 0 ? 0.0F : dy / x;
+                     });)
 
 PLIMSOLL_ELEMENTWISE(ReciprocalForward, return host::map(operands, [](float x) { return 1.0F / x; });)
 PLIMSOLL_ELEMENTWISE(ReciprocalBackward, return host::map2(operands, [](float y, float dy) { return -dy * y * y; });)
