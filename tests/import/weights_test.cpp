@@ -400,6 +400,19 @@ TEST_CASE("a weight that the exporter copied gets a warning") {
                           Contains("do_constant_folding=False"));
   CHECK(model(1, 0.25F, 6).empty());
   CHECK(model(1, 0, 5).empty());  // initial weights of two layers
+  // Two layers that begin with the identity: a symmetric matrix is its own transpose.
+  ModelBuilder alike(17);
+  alike.input("x", {"N", "2"});
+  for (const std::string name : {"first", "second"}) {
+    alike.weight(name, {2, 2}, 1, 0);
+    const float items[] = {1, 0, 0, 1};
+    std::string& data = *alike.graph().mutable_initializer(alike.graph().initializer_size() - 1)->mutable_raw_data();
+    REQUIRE(data.size() == sizeof items);
+    std::memcpy(data.data(), items, sizeof items);
+  }
+  alike.node("MatMul", {"x", "first"}, {"a"}, "first");
+  alike.node("MatMul", {"a", "second"}, {"y"}, "second");
+  CHECK(alike.output("y").import()->warnings.empty());
 }
 
 TEST_CASE("the ranges of a written model are the bytes of its weights") {
