@@ -368,6 +368,17 @@ TEST_CASE("weights that onnxsim, onnxslim or onnxoptimizer may have merged are n
   ModelBuilder optimized = model(two);
   optimized.graph().clear_value_info();
   CHECK_THAT(named(optimized), Contains("2 weights") && Contains("or a tool merged equal weights"));
+  // A module's own parameters, which it passes to its children, in a file as TorchScript's exporter writes it.
+  const auto passed = [&](const std::string& inside, const std::string& owner) {
+    ModelBuilder build = model({"/" + inside + "norm1/LayerNormalization", "/" + inside + "norm2/LayerNormalization",
+                                owner + "scale", owner + "shift"});
+    build.graph().clear_value_info();
+    return named(build);
+  };
+  CHECK(passed("", "").empty());
+  CHECK(passed("both/both.", "both.").empty());
+  CHECK_THAT(passed("", "norm1.part."), Contains("2 weights"));  // as in nn.MultiheadAttention
+  CHECK_THAT(passed("", "other."), Contains("2 weights"));
   // A file with two equal initializers, or with a Constant node, is as it was exported.
   CHECK(named(model(two).weight("other", {32}, 1, 0)).empty());
   CHECK(named(model(two).constant("unread", {1})).empty());
