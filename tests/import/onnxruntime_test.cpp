@@ -85,6 +85,9 @@ TEST_CASE("products of onnxruntime") {
   params.add_floats(0);
   params.add_floats(6);
   CHECK(conv.said() == "Conv Add Max Min [N,4,8,8]");
+  params.mutable_floats()->RemoveLast();
+  CHECK_THAT(conv.said(), StartsWith("5: ") && Contains("FusedConv"));
+  params.add_floats(6);
   fused.mutable_attribute(0)->set_s("Softplus");
   CHECK_THAT(conv.said(), StartsWith("5: ") && Contains("FusedConv"));
 }

@@ -57,11 +57,16 @@ Result<Nodes> matmul_of_onnxruntime(FusedNode& w) {
 // Appends the activation that a FusedConv or a FusedGemm applies to x.
 Status activate(FusedNode& w, const std::string& x) {
   const std::string name = w.text("activation", "");
-  std::vector<float> numbers;
-  if (const ModelAttribute* given = find_attribute(w.node(), "activation_params")) numbers = given->reals();
-  else numbers = {w.real("activation_alpha", 0), w.real("activation_beta", 0)};
-  numbers.resize(2);
   if (name.empty()) return {};
+  std::vector<float> numbers;
+  if (const ModelAttribute* given = find_attribute(w.node(), "activation_params")) {
+    numbers = given->reals();
+  } else {
+    for (const char* number : {"activation_alpha", "activation_beta"})
+      if (const ModelAttribute* one = find_attribute(w.node(), number)) numbers.push_back(one->real());
+  }
+  const size_t needed = name == "LeakyRelu" ? 1 : name == "HardSigmoid" || name == "Clip" ? 2 : 0;
+  if (numbers.size() < needed) return w.unsupported(fmt::format("its activation '{}' lacks its parameters", name));
   if (name == "Relu" || name == "Tanh" || name == "Sigmoid" || name == "HardSwish") {
     w.write(name.c_str(), {x});
   } else if (name == "LeakyRelu") {
