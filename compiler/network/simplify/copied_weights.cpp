@@ -58,7 +58,8 @@ void find_copied_weights(const Model& model, const Network& network, std::vector
         if (++count <= 3) shown += fmt::format("{}'{}' and '{}'", count == 1 ? "" : ", ", other->name, tensor.name);
         break;
       }
-    seen[{rows, columns, first, last}].push_back(&tensor);
+    std::vector<const ModelTensor*>& alike = seen[{rows, columns, first, last}];
+    if (alike.empty() || *alike.back()->data != *tensor.data) alike.push_back(&tensor);
   }
   if (count == 0) return;
   warnings.push_back(
