@@ -97,6 +97,7 @@ angles = np.arange(WIDTH)[:, None] / 7.0 ** np.arange(4)
 for name, table in (("cos", np.cos(angles)), ("sin", np.sin(angles))):
     weights.append(numpy_helper.from_array(table.astype(np.float32), name))
 made["rotary"] = fused("RotaryEmbedding", linear("w.rotary"), places, "cos", "sin", num_heads=2, interleaved=1)
+made["rotary_of_tables"] = fused("RotaryEmbedding", linear("w.rotary_of_tables"), places, "cos", "sin")
 
 nodes.append(helper.make_node("Concat", list(made.values()), ["y"], axis=2))
 graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", T, WIDTH])],

@@ -85,6 +85,9 @@ TEST_CASE("products of onnxruntime") {
   params.add_floats(0);
   params.add_floats(6);
   CHECK(conv.said() == "Conv Add Max Min [N,4,8,8]");
+  params.mutable_floats()->RemoveLast();
+  CHECK_THAT(conv.said(), StartsWith("5: ") && Contains("FusedConv"));
+  params.add_floats(6);
   fused.mutable_attribute(0)->set_s("Softplus");
   CHECK_THAT(conv.said(), StartsWith("5: ") && Contains("FusedConv"));
 }
@@ -110,11 +113,30 @@ TEST_CASE("normalizations of onnxruntime") {
       "com.microsoft");
   sums.node("Add", {"a", "sum"});
   CHECK(sums.said() == "Add RMSNormalization Add [N,6,8]");
+  // onnxruntime's own defaults.
+  const auto epsilon = [](const std::string& op, const std::string& domain) {
+    Fused model;
+    model.build.weight("scale", {8});
+    std::vector<std::string> inputs = {"x", "scale"};
+    if (op.starts_with("Skip")) inputs.insert(inputs.begin(), "x");
+    model.fused(op, inputs, domain);
+    const auto made = model.build.import();
+    REQUIRE(outcome(made) == "ok");
+    const Node& last = made->network.nodes[NodeId(made->network.nodes.size() - 1)];
+    return static_cast<float>(std::get<double>(last.attributes.at("epsilon")));
+  };
+  CHECK(epsilon("SkipLayerNormalization", "com.microsoft") == 1e-12F);
+  CHECK(epsilon("SkipSimplifiedLayerNormalization", "com.microsoft") == 1e-12F);
+  CHECK(epsilon("SimplifiedLayerNormalization", "") == 1e-5F);
 
   Fused root;
   root.build.weight("scale", {8});
   root.fused("SimplifiedLayerNormalization", {"x", "scale"}, "");
   CHECK(root.said() == "RMSNormalization [N,6,8]");
+  Fused statistic;
+  statistic.build.weight("scale", {8}).node("SimplifiedLayerNormalization", {"x", "scale"}, {"a", "inverse"});
+  statistic.node("Add", {"a", "inverse"});
+  CHECK_THAT(statistic.said(), StartsWith("5: ") && Contains("SimplifiedLayerNormalization"));
 
   Fused plain;
   plain.build.weight("scale", {8}).weight("bias", {8});
@@ -185,10 +207,57 @@ TEST_CASE("attention of onnxruntime") {
   CHECK((made.inputs[0] != made.inputs[1] && made.inputs[1] != made.inputs[2]));
 }
 
+TEST_CASE("names of the nodes that stand for a node of onnxruntime are none of the file's") {
+  Fused named;
+  named.build.node("Sin", {"x"}, {"y/onnx/1"}, "user");
+  named.build.node("QuickGelu", {"x"}, {"y"}, "fused").set_domain("com.microsoft");
+  named.build.node("Mul", {"y", "y/onnx/1"}, {"z"}, "read");
+  const auto imported = named.build.output("z").import();
+  REQUIRE(outcome(imported) == "ok");
+  const Node& last = imported->network.nodes[NodeId(imported->network.nodes.size() - 1)];
+  const auto makes = [&](const Node& node) { return node.op == "Sin" && node.outputs[0] == last.inputs[1]; };
+  CHECK(std::any_of(imported->network.nodes.begin(), imported->network.nodes.end(), makes));
+}
+
+TEST_CASE("attributes of onnxruntime's operators have the types that it defines") {
+  Fused whole;  // onnxruntime reads a real number
+  ModelBuilder::integer(whole.fused("QuickGelu", {"x"}), "alpha", 2);
+  CHECK_THAT(whole.said(), StartsWith("5: "));
+  Fused unknown;
+  ModelBuilder::integer(unknown.fused("FusedMatMul", {"x", "x"}), "transC", 1);
+  CHECK_THAT(unknown.said(), StartsWith("5: "));
+  Fused taken_over;
+  taken_over.build.input("image", {"N", "3", "8", "8"}).weight("w", {4, 3, 1, 1});
+  ModelBuilder::real(taken_over.fused("FusedConv", {"image", "w"}), "strides", 2);
+  CHECK_THAT(taken_over.said(), StartsWith("5: "));
+  const auto refused = taken_over.build.import();
+  REQUIRE(!refused.ok());
+  CHECK_THAT(refused.error().notes[1], Contains("node 'node' (FusedConv): its attribute 'strides'"));
+}
+
 TEST_CASE("rotary embedding of onnxruntime") {
   Fused rotary;
   rotary.build.input("places", {"N", "6"}, onnx::TensorProto::INT64);
   rotary.build.weight("cos", {16, 2}).weight("sin", {16, 2});
   ModelBuilder::integer(rotary.fused("RotaryEmbedding", {"x", "places", "cos", "sin"}), "num_heads", 2);
   CHECK_THAT(rotary.said(), Contains("Rotary") && Contains("[N,6,8]"));
+  // Without num_heads, the width of the tables gives the size of a head.
+  const auto without_heads = [](int64_t columns) {
+    Fused model;
+    model.build.input("places", {"N", "6"}, onnx::TensorProto::INT64);
+    model.build.weight("cos", {16, columns}).weight("sin", {16, columns});
+    model.fused("RotaryEmbedding", {"x", "places", "cos", "sin"});
+    return model.said();
+  };
+  CHECK(without_heads(2) == "Gather Unsqueeze Gather Unsqueeze Reshape Rotary Reshape [N,6,8]");
+  CHECK_THAT(without_heads(3), StartsWith("4: ") && Contains("RotaryEmbedding"));
+  // One number is the position of the first token. A computed one has no known number of dimensions.
+  for (const bool computed : {false, true}) {
+    Fused first;
+    first.build.weight("cos", {16, 2}).weight("sin", {16, 2}).integers("given", {3});
+    if (computed) first.build.node("Neg", {"given"}, {"place"});
+    const std::string place = computed ? "place" : "given";
+    ModelBuilder::integer(first.fused("RotaryEmbedding", {"x", place, "cos", "sin"}), "num_heads", 2);
+    CHECK_THAT(first.said(), StartsWith("5: ") && Contains("RotaryEmbedding"));
+  }
 }

@@ -2,6 +2,7 @@
 // (network `assorted`) checks that they compute what PyTorch does.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -62,6 +63,24 @@ TEST_CASE("a number with more axes than the tensor gives the tensor its axes") {
       CHECK(total.said() == "ReduceMean Unsqueeze " + op + " [1]");
     }
   }
+}
+
+TEST_CASE("names of the nodes that are written are none of the file's") {
+  for (const std::string taken : {"y/1", "y/2", "y/3"})
+    for (const bool early : {true, false}) {
+      CAPTURE(taken, early);
+      Spelled named;
+      named.build.input("x", {"N", "4"});
+      if (early) named.build.node("Sin", {"x"}, {taken}, "user");
+      named.build.node("Mish", {"x"}, {"y"}, "written");
+      if (!early) named.build.node("Sin", {"x"}, {taken}, "user");
+      named.build.node("Mul", {"y", taken}, {"z"}, "read");
+      const auto imported = named.build.output("z").import();
+      REQUIRE(outcome(imported) == "ok");
+      const Node& last = imported->network.nodes[NodeId(imported->network.nodes.size() - 1)];
+      const auto reads_users = [&](const Node& node) { return node.op == "Sin" && node.outputs[0] == last.inputs[1]; };
+      CHECK(std::any_of(imported->network.nodes.begin(), imported->network.nodes.end(), reads_users));
+    }
 }
 
 TEST_CASE("normalizations of channels and of groups are themselves, and without weights that of rows") {

@@ -368,6 +368,17 @@ TEST_CASE("weights that onnxsim, onnxslim or onnxoptimizer may have merged are n
   ModelBuilder optimized = model(two);
   optimized.graph().clear_value_info();
   CHECK_THAT(named(optimized), Contains("2 weights") && Contains("or a tool merged equal weights"));
+  // A module's own parameters, which it passes to its children, in a file as TorchScript's exporter writes it.
+  const auto passed = [&](const std::string& inside, const std::string& owner) {
+    ModelBuilder build = model({"/" + inside + "norm1/LayerNormalization", "/" + inside + "norm2/LayerNormalization",
+                                owner + "scale", owner + "shift"});
+    build.graph().clear_value_info();
+    return named(build);
+  };
+  CHECK(passed("", "").empty());
+  CHECK(passed("both/both.", "both.").empty());
+  CHECK_THAT(passed("", "norm1.part."), Contains("2 weights"));  // as in nn.MultiheadAttention
+  CHECK_THAT(passed("", "other."), Contains("2 weights"));
   // A file with two equal initializers, or with a Constant node, is as it was exported.
   CHECK(named(model(two).weight("other", {32}, 1, 0)).empty());
   CHECK(named(model(two).constant("unread", {1})).empty());
@@ -400,6 +411,19 @@ TEST_CASE("a weight that the exporter copied gets a warning") {
                           Contains("do_constant_folding=False"));
   CHECK(model(1, 0.25F, 6).empty());
   CHECK(model(1, 0, 5).empty());  // initial weights of two layers
+  // Two layers that begin with the identity: a symmetric matrix is its own transpose.
+  ModelBuilder alike(17);
+  alike.input("x", {"N", "2"});
+  for (const std::string name : {"first", "second"}) {
+    alike.weight(name, {2, 2}, 1, 0);
+    const float items[] = {1, 0, 0, 1};
+    std::string& data = *alike.graph().mutable_initializer(alike.graph().initializer_size() - 1)->mutable_raw_data();
+    REQUIRE(data.size() == sizeof items);
+    std::memcpy(data.data(), items, sizeof items);
+  }
+  alike.node("MatMul", {"x", "first"}, {"a"}, "first");
+  alike.node("MatMul", {"a", "second"}, {"y"}, "second");
+  CHECK(alike.output("y").import()->warnings.empty());
 }
 
 TEST_CASE("the ranges of a written model are the bytes of its weights") {

@@ -20,14 +20,17 @@ std::string_view element_bytes(const ModelTensor& tensor, int64_t at) {
 // `b` has as many columns as `a` has rows.
 bool is_transposed(const ModelTensor& a, const ModelTensor& b) {
   const int64_t rows = a.dims[0], columns = a.dims[1];
-  bool differs = false;
   for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < columns; ++column) {
-      const std::string_view here = element_bytes(a, row * columns + column);
-      if (here != element_bytes(b, column * rows + row)) return false;
-      differs = differs || here != element_bytes(a, 0);
-    }
-  return differs;
+    for (int64_t column = 0; column < columns; ++column)
+      if (element_bytes(a, row * columns + column) != element_bytes(b, column * rows + row)) return false;
+  return true;
+}
+
+// Different layers begin with such matrices: all elements are equal, or the matrix is its own transpose.
+bool is_ordinary_start(const ModelTensor& tensor) {
+  if (tensor.dims[0] == tensor.dims[1] && is_transposed(tensor, tensor)) return true;
+  return tensor.data->compare(sizeof(float), std::string::npos, *tensor.data, 0, tensor.data->size() - sizeof(float)) ==
+         0;
 }
 
 }  // namespace
@@ -46,11 +49,17 @@ void find_copied_weights(const Model& model, const Network& network, std::vector
     if (rows < 2 || columns < 2 || !tensor.data ||
         tensor.data->size() != static_cast<size_t>(elements) * sizeof(float))
       continue;
+    if (is_ordinary_start(tensor)) continue;
     const std::string_view first = element_bytes(tensor, 0), last = element_bytes(tensor, elements - 1);
-    for (const ModelTensor* other : seen[{columns, rows, first, last}])
-      if (is_transposed(*other, tensor) && ++count <= 3)
-        shown += fmt::format("{}'{}' and '{}'", count == 1 ? "" : ", ", other->name, tensor.name);
-    seen[{rows, columns, first, last}].push_back(&tensor);
+    const auto transposed = seen.find({columns, rows, first, last});
+    if (transposed != seen.end())
+      for (const ModelTensor* other : transposed->second) {
+        if (!is_transposed(*other, tensor)) continue;
+        if (++count <= 3) shown += fmt::format("{}'{}' and '{}'", count == 1 ? "" : ", ", other->name, tensor.name);
+        break;
+      }
+    std::vector<const ModelTensor*>& alike = seen[{rows, columns, first, last}];
+    if (alike.empty() || *alike.back()->data != *tensor.data) alike.push_back(&tensor);
   }
   if (count == 0) return;
   warnings.push_back(

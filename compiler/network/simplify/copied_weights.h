@@ -13,8 +13,9 @@
 
 namespace plimsoll {
 
-// A warning names trained matrices of which one is the other transposed. Matrices whose elements are all equal do not
-// count, because different layers begin with such weights. Elements that the model does not hold are not compared.
+// A warning names trained matrices of which one is the other transposed. Matrices whose elements are all equal and
+// symmetric ones do not count, because different layers begin with such weights. Elements that the model does not hold
+// are not compared.
 void find_copied_weights(const Model& model, const Network& network, std::vector<std::string>& warnings);
 
 }  // namespace plimsoll

@@ -216,6 +216,15 @@ Status find_merged_weights(const Model& model, bool had_constants, const Network
       return !is_call_of_module(reader, module_of(weight));
     });
   };
+  // TorchScript's exporter writes no shapes of values, and onnxslim does. A module may pass its own parameter to its
+  // children; a merged one keeps the name of one reader's or of a part of it.
+  const bool perhaps_unchanged = tool && tool->splats_only && model.values.empty();
+  const auto only_children_read = [&](const std::string& weight, const std::vector<std::string>& modules) {
+    const std::string owner = module_of(weight), inside = owner.empty() ? "" : owner + ".";
+    return std::all_of(modules.begin(), modules.end(), [&](const std::string& reader) {
+      return reader.starts_with(inside) && !is_call_of_module(reader, owner);
+    });
+  };
   int64_t count = 0;
   std::string shown;
   for (const ValueId id : ids_of(readers)) {
@@ -232,6 +241,7 @@ Status find_merged_weights(const Model& model, bool had_constants, const Network
         (value.trainable || value.kind == ValueKind::statistic) && value.type.elements().fixed <= most;
     if (!optimized || !may_be_merged || of.modules.size() < 2) continue;
     if (tool && !others_read(value.initializer, of.modules)) continue;
+    if (perhaps_unchanged && only_children_read(value.initializer, of.modules)) continue;
     if (some_only && !suspects.contains(value.initializer)) continue;
     if (std::none_of(of.modules.begin(), of.modules.end(), misses_some)) continue;
     if (++count <= 3)

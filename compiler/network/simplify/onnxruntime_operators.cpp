@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
 #include "compiler/network/simplify/onnxruntime_rules.h"
+#include "compiler/ops/attribute_rule.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -36,15 +39,65 @@ KnownForms known_forms(const Model& model) {
   return forms;
 }
 
+// Attributes of the operators of the list, by the types of ONNX. No name has two types.
+std::string wrong_attribute(const ModelNode& node) {
+  using enum AttributeKind;
+  static const std::map<std::string_view, AttributeKind> kinds = {
+      {"activation", text},
+      {"activation_alpha", real},
+      {"activation_beta", real},
+      {"activation_gamma", real},
+      {"activation_params", reals},
+      {"alpha", real},
+      {"auto_pad", text},
+      {"axis", integer},
+      {"beta", real},
+      {"dilations", integers},
+      {"do_rotary", integer},
+      {"epsilon", real},
+      {"group", integer},
+      {"interleaved", integer},
+      {"is_packed_batching", integer},
+      {"kernel_shape", integers},
+      {"mask_filter_value", real},
+      {"mask_index_type", integer},
+      {"num_heads", integer},
+      {"pads", integers},
+      {"past_present_share_buffer", integer},
+      {"qkv_hidden_sizes", integers},
+      {"rotary_embedding_dim", integer},
+      {"scale", real},
+      {"stash_type", integer},
+      {"strides", integers},
+      {"transA", integer},
+      {"transB", integer},
+      {"transBatchA", integer},
+      {"transBatchB", integer},
+      {"unidirectional", integer},
+  };
+  for (const ModelAttribute& attribute : node.attributes) {
+    const auto found = kinds.find(attribute.name);
+    if (found == kinds.end()) return fmt::format("its attribute '{}' is not known", attribute.name);
+    if (attribute.value.index() != static_cast<size_t>(found->second))
+      return fmt::format("its attribute '{}' has another type than onnxruntime defines", attribute.name);
+  }
+  return {};
+}
+
 }  // namespace
 
 void replace_onnxruntime_operators(Model& model, std::vector<std::string>& notes) {
   const auto is_fused = [&](const ModelNode& node) { return find_fused_rule(node, model.opset) != nullptr; };
   if (std::none_of(model.nodes.begin(), model.nodes.end(), is_fused)) return;
   const KnownForms forms = known_forms(model);
-  std::unordered_set<std::string> read;
-  for (const ModelNode& node : model.nodes) read.insert(node.inputs.begin(), node.inputs.end());
+  std::unordered_set<std::string> read, made_by_model;
+  for (const ModelNode& node : model.nodes) {
+    read.insert(node.inputs.begin(), node.inputs.end());
+    made_by_model.insert(node.outputs.begin(), node.outputs.end());
+  }
   for (const DeclaredValue& output : model.outputs) read.insert(output.name);
+  for (const DeclaredValue& input : model.inputs) made_by_model.insert(input.name);
+  for (const ModelTensor& tensor : model.initializers) made_by_model.insert(tensor.name);
   std::vector<ModelNode> nodes;
   int64_t replaced = 0;
   for (ModelNode& node : std::exchange(model.nodes, {})) {
@@ -56,10 +109,12 @@ void replace_onnxruntime_operators(Model& model, std::vector<std::string>& notes
     const Spelling spelling{.node = node,
                             .opset = model.opset,
                             .batch = 0,
-                            .reads = [&](size_t i) { return read.contains(node.outputs[i]); }};
+                            .reads = [&](size_t i) { return read.contains(node.outputs[i]); },
+                            .taken = [&](const std::string& name) { return made_by_model.contains(name); }};
     FusedNode writer(spelling, forms);
     writer.enter("onnx");  // nodes that are written as others later make names of their own from the output's
-    Result<spelling::Nodes> made = rule(writer);
+    const std::string wrong = wrong_attribute(node);
+    Result<spelling::Nodes> made = wrong.empty() ? rule(writer) : writer.unsupported(wrong);
     if (!made.ok()) {
       node.refusal = made.error().message;
       nodes.push_back(std::move(node));

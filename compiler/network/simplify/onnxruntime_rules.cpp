@@ -57,11 +57,16 @@ Result<Nodes> matmul_of_onnxruntime(FusedNode& w) {
 // Appends the activation that a FusedConv or a FusedGemm applies to x.
 Status activate(FusedNode& w, const std::string& x) {
   const std::string name = w.text("activation", "");
-  std::vector<float> numbers;
-  if (const ModelAttribute* given = find_attribute(w.node(), "activation_params")) numbers = given->reals();
-  else numbers = {w.real("activation_alpha", 0), w.real("activation_beta", 0)};
-  numbers.resize(2);
   if (name.empty()) return {};
+  std::vector<float> numbers;
+  if (const ModelAttribute* given = find_attribute(w.node(), "activation_params")) {
+    numbers = given->reals();
+  } else {
+    for (const char* number : {"activation_alpha", "activation_beta"})
+      if (const ModelAttribute* one = find_attribute(w.node(), number)) numbers.push_back(one->real());
+  }
+  const size_t needed = name == "LeakyRelu" ? 1 : name == "HardSigmoid" || name == "Clip" ? 2 : 0;
+  if (numbers.size() < needed) return w.unsupported(fmt::format("its activation '{}' lacks its parameters", name));
   if (name == "Relu" || name == "Tanh" || name == "Sigmoid" || name == "HardSwish") {
     w.write(name.c_str(), {x});
   } else if (name == "LeakyRelu") {
@@ -105,12 +110,13 @@ Result<Nodes> skip_normalization(FusedNode& w) {
   x = w.write("Add", {x, skip});
   w.give(3);
   x = w.last();
-  if (simplified) w.normalized("RMSNormalization", x, 2, 99, 1e-6F);
+  if (simplified) w.normalized("RMSNormalization", x, 2, 99, 1e-12F);
   else w.normalized("LayerNormalization", x, 2, 3, 1e-12F);
   return w.finish();
 }
 
 Result<Nodes> simplified_normalization(FusedNode& w) {
+  if (w.reads(1)) return w.unsupported("its output 1 (a statistic) is read");
   w.normalized("RMSNormalization", w.input(0), 1, 99, 1e-5F);
   w.set_integer("axis", w.integer("axis", -1));
   return w.finish();
@@ -252,7 +258,7 @@ Result<Nodes> multi_head_attention(FusedNode& w) {
 Result<Nodes> rotary_embedding_of_onnxruntime(FusedNode& w) {
   if (w.integer("is_packed_batching", 0) != 0) return w.unsupported("its samples are packed (is_packed_batching)");
   if (w.real("scale", 1) != 1) return w.unsupported("it scales positions (scale)");
-  if (w.rank(w.input(1)) == size_t{1}) return w.unsupported("its positions begin at an index (position_ids)");
+  if (w.rank(w.input(1)).value_or(2) < 2) return w.unsupported("its positions begin at an index (position_ids)");
   w.write("RotaryEmbedding", {w.input(0), w.input(2), w.input(3), w.input(1)});
   for (const char* name : {"interleaved", "num_heads", "rotary_embedding_dim"}) w.set_integer(name, w.integer(name, 0));
   return w.finish();

@@ -70,7 +70,7 @@ class Writer {
     made.name = fmt::format("{}{}/{}", node().name.empty() ? first_output() : node().name, part_, op);
     made.metadata = node().metadata;
     made.inputs = inputs;
-    made.outputs.push_back(fmt::format("{}{}/{}", first_output(), part_, nodes_.size()));
+    made.outputs.push_back(unused(fmt::format("{}{}/{}", first_output(), part_, nodes_.size())));
     return made.outputs[0];
   }
   std::string write(const char* op, const std::vector<std::string>& inputs, const char* attribute, const Ints& items) {
@@ -82,7 +82,7 @@ class Writer {
   std::vector<std::string> outputs(size_t count) {
     std::vector<std::string> parts = {nodes_.back().outputs[0]};
     for (size_t i = 1; i < count; ++i)
-      nodes_.back().outputs.push_back(parts.emplace_back(fmt::format("{}.{}", parts[0], i)));
+      nodes_.back().outputs.push_back(parts.emplace_back(unused(fmt::format("{}.{}", parts[0], i))));
     return parts;
   }
   std::vector<std::string> split(const std::string& x, int64_t axis, const Ints& lengths) {
@@ -147,6 +147,12 @@ class Writer {
     for (const std::string& output : node().outputs)
       if (!output.empty()) return output;
     return {};
+  }
+
+  // The file may name its own values like this.
+  std::string unused(std::string name) const {
+    while (spelling_.taken && spelling_.taken(name)) name += '_';
+    return name;
   }
 
   const Spelling& spelling_;

@@ -74,6 +74,7 @@ struct Spelling {
   // For an input that was built from sample numbers and other indices; null: it was not.
   std::function<const SampleIndices*(size_t)> of_samples = {};
   std::function<bool(size_t)> reads = {};  // whether anything reads that output
+  std::function<bool(const std::string&)> taken = {};  // whether another value has that name
   // Whether a recurrent network that can be either is one operator instead of unrolled; called only for such a one.
   std::function<bool()> fuse_recurrence = {};
 };

@@ -181,7 +181,12 @@ Result<Nodes> attention(Writer& w) {
 
 Result<Nodes> rotary_embedding(Writer& w) {
   const bool flat = w.x().size() == 3;
-  const int64_t heads = flat ? w.integer("num_heads", 0) : 0;
+  int64_t heads = flat ? w.integer("num_heads", 0) : 0;
+  // onnxruntime allows none if the whole head is rotated.
+  if (const Dims* table = w.dims(1); flat && w.node().newest && heads == 0 &&
+                                     w.integer("rotary_embedding_dim", 0) == 0 && table && table->size() == 2 &&
+                                     table->back().value > 0)
+    heads = w.x()[2].value / (2 * table->back().value);
   if ((w.x().size() != 4 && !flat) || (flat && (heads < 1 || w.x()[2].value % heads != 0)))
     return w.invalid(fmt::format("its input is {} and num_heads is {}", to_string(w.x()), heads));
   const int64_t size = flat ? w.x()[2].value / heads : w.x()[3].value, given = w.integer("rotary_embedding_dim", 0),
@@ -189,6 +194,9 @@ Result<Nodes> rotary_embedding(Writer& w) {
   if (turned < 2 || turned % 2 != 0 || turned > size)
     return w.invalid(fmt::format("rotates {} of {} elements", turned, size));
   const bool by_position = !w.input(3).empty(), interleaved = w.integer("interleaved", 0) != 0;
+  if (by_position && (!w.dims(3) || w.dims(3)->size() != 2))
+    return w.unsupported(fmt::format("its positions (input 3) are {}; only one for each token is supported",
+                                     w.dims(3) ? to_string(*w.dims(3)) : "unknown"));
   for (size_t i = 1; i < 3; ++i)
     if (!w.dims(i) || w.dims(i)->size() != (by_position ? 2 : 3) || w.dims(i)->back() != Dim{half})
       return w.invalid(fmt::format("input {} is {}, expected {} elements for each {}", i,
