@@ -145,6 +145,7 @@ Attributes of_gelu(const Match&) { return {{"approximate", std::string("none")}}
 Attributes of_gelu_by_tanh(const Match&) { return {{"approximate", std::string("tanh")}}; }
 Attributes of_swish(const Match&) { return {{"alpha", 1.0}}; }
 Attributes of_scaled_swish(const Match& match) { return {{"alpha", match.number("alpha")}}; }
+Attributes of_opposite(const Match&) { return {{"alpha", -1.0}}; }  // 1 - σ(x) = σ(-x)
 Attributes of_dropout(const Match& match) { return {{"ratio", 1 - match.node("mask").real("probability", 0)}}; }
 
 Attributes of_gated_product(const Match& match) {
@@ -301,6 +302,11 @@ std::vector<Pattern> make_patterns() {
        .tree = node("Mul", {x, sole(node("Sigmoid", {node("Mul", {x, any_number("alpha")})}))}),
        .attributes = of_scaled_swish},
       {.becomes = "LogSigmoid", .opset = 1, .inputs = {"x"}, .tree = node("Log", {node("Sigmoid", {x})})},
+      {.becomes = "LogSigmoid",
+       .opset = 1,
+       .inputs = {"x"},
+       .tree = node("Log", {node("Sub", {number(1), node("Sigmoid", {x})})}),
+       .attributes = of_opposite},
       {.becomes = "GatedProduct",
        .opset = 1,
        .inputs = {"a", "b"},

@@ -8,15 +8,15 @@
 //   Div, Erf, Add, Mul, Mul                                        Gelu (error function; opsets below 20)
 //   Mul, Pow, Mul, Add, Mul, Tanh, Add, Mul                        Gelu (tanh approximation: GPT-2)
 //   Sigmoid, Mul                                                   Swish (opsets below 24; SiLU of PyTorch)
-//   Sigmoid, Log                                                   LogSigmoid (PyTorch, also for losses of logits)
+//   Sigmoid, Log, or Sigmoid, Sub from 1, Log                      LogSigmoid (PyTorch, also for losses of logits)
 //   Swish or Gelu, Mul with a tensor of its shape                  GatedProduct (SwiGLU, GEGLU)
 //   Slice, Slice, Neg, Concat, Mul by sines, Mul by cosines, Add   Rotary (rotate_half of Llama and others)
 //   Bernoulli(p), Div by p, Mul with a tensor of its shape         Dropout (PyTorch 2)
 //   Transpose of the last two axes, MatMul                         MatMul that reads its operand transposed
 //
 // Why: as primitive nodes, each step saves a tensor of the input's size for the backward pass; the one operator saves
-// only its input. A matrix that is transposed first is copied in every iteration and occupies memory twice. A
-// Sigmoid of large negative numbers is 0, and the logarithm of 0 is infinite; LogSigmoid is finite.
+// only its input. A matrix that is transposed first is copied in every iteration and occupies memory twice. The
+// logarithm of a Sigmoid is infinite where the Sigmoid is 0; LogSigmoid is finite.
 //
 // Before: types are inferred.   After: the same function; intermediate nodes without other readers are removed.
 #pragma once

@@ -14,7 +14,7 @@ import json
 import math
 import os
 
-from . import custom_gradients, keras_exporting, state
+from . import custom_gradients, keras_exporting, state, written_losses
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -75,7 +75,8 @@ def export(
         state.check(torch, model, arguments)
     write = _by_dynamo if exporter == "dynamo" else _by_torchscript
     with state.kept(torch, model) as values:
-        with custom_gradients.recorded(torch) as functions, _cuts_kept(torch, model, functions), _unvalidated(torch):
+        with custom_gradients.recorded(torch) as functions, _unvalidated(torch), \
+                _cuts_kept(torch, model, functions, exporter):
             try:
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
             except Exception as error:
@@ -250,7 +251,7 @@ class _Ranges:
 
 
 @contextlib.contextmanager
-def _cuts_kept(torch, model, functions):
+def _cuts_kept(torch, model, functions, exporter):
     """Detaches the values that forward() computes under no_grad(), because exporters leave no trace of no_grad().
 
     Also makes the dimension of Tensor.unfold non-negative: for a negative one, TorchScript's exporter orders the axes
@@ -273,6 +274,8 @@ def _cuts_kept(torch, model, functions):
             if function == torch.Tensor.unfold:
                 args, kwargs = unfolded(*args, **(kwargs or {})), None
             function, args, kwargs = _writable(torch, function, args, kwargs)
+            if (loss := written_losses.of_call(torch, exporter, function, args, kwargs)) is not None:
+                function, args, kwargs = loss, (), None
             if functions.depth > 0:  # inside a torch.autograd.Function, whose backward() computes the gradient
                 return function(*args, **(kwargs or {}))
             if function == torch.Tensor.data.__get__:

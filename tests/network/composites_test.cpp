@@ -305,13 +305,24 @@ TEST_CASE("an operand times its own sigmoid is a Swish") {
 }
 
 TEST_CASE("the logarithm of a sigmoid is one operator, whatever else reads the sigmoid") {
-  for (const bool read : {false, true}) {
+  const auto made = [](bool read, std::optional<float> minuend) {
     Chain chain;
     const ValueId x = chain.value(ValueKind::input, kTokens), gate = chain.node("Sigmoid", {x}, kTokens);
-    ValueId y = chain.node("Log", {gate}, kTokens);
+    ValueId y = minuend ? chain.node("Sub", {chain.number(*minuend), gate}, kTokens) : gate;
+    y = chain.node("Log", {y}, kTokens);
     if (read) y = chain.node("Mul", {y, gate}, kTokens);
-    CHECK(chain.fused(y) == (read ? "Sigmoid LogSigmoid Mul" : "LogSigmoid"));
-  }
+    const std::string ops = chain.fused(y);
+    if (ops == "LogSigmoid") {
+      CHECK(chain.last().inputs == std::vector{x});
+      CHECK(chain.last().attributes.contains("alpha") == minuend.has_value());
+    }
+    return ops;
+  };
+  CHECK(made(false, std::nullopt) == "LogSigmoid");
+  CHECK(made(true, std::nullopt) == "Sigmoid LogSigmoid Mul");
+  CHECK(made(false, 1.0F) == "LogSigmoid");
+  CHECK(made(true, 1.0F) == "Sigmoid LogSigmoid Mul");
+  CHECK(made(false, 2.0F) == "Sigmoid Sub Log");
 }
 
 TEST_CASE("an activation times what has its shape is a gated product") {

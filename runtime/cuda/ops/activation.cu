@@ -84,10 +84,15 @@ struct SoftplusSlope {
 };
 
 struct LogSigmoid {
-  __device__ float operator()(float x) const { return (x < 0 ? x : 0.0F) - log1pf(expf(-fabsf(x))); }
+  float alpha;
+  __device__ float operator()(float x) const {
+    const float z = alpha * x;
+    return (z < 0 ? z : 0.0F) - log1pf(expf(-fabsf(z)));
+  }
 };
 struct LogSigmoidSlope {
-  __device__ float operator()(float x, float dy) const { return dy / (1.0F + expf(x)); }
+  float alpha;
+  __device__ float operator()(float x, float dy) const { return dy * alpha / (1.0F + expf(alpha * x)); }
 };
 
 struct Softsign {
@@ -129,8 +134,8 @@ PLIMSOLL_CUDA_KERNEL(HardSwishForward, return cuda::map(operands, HardSwish{});)
 PLIMSOLL_CUDA_KERNEL(HardSwishBackward, return cuda::map2(operands, HardSwishSlope{});)
 PLIMSOLL_CUDA_KERNEL(SoftplusForward, return cuda::map(operands, Softplus{});)
 PLIMSOLL_CUDA_KERNEL(SoftplusBackward, return cuda::map2(operands, SoftplusSlope{});)
-PLIMSOLL_CUDA_KERNEL(LogSigmoidForward, return cuda::map(operands, LogSigmoid{});)
-PLIMSOLL_CUDA_KERNEL(LogSigmoidBackward, return cuda::map2(operands, LogSigmoidSlope{});)
+PLIMSOLL_CUDA_KERNEL(LogSigmoidForward, return cuda::map(operands, LogSigmoid{f(attrs.alpha)});)
+PLIMSOLL_CUDA_KERNEL(LogSigmoidBackward, return cuda::map2(operands, LogSigmoidSlope{f(attrs.alpha)});)
 PLIMSOLL_CUDA_KERNEL(SoftsignForward, return cuda::map(operands, Softsign{});)
 PLIMSOLL_CUDA_KERNEL(SoftsignBackward, return cuda::map2(operands, SoftsignSlope{});)
 PLIMSOLL_CUDA_KERNEL(ThresholdedReluForward, return cuda::map(operands, ThresholdedRelu{f(attrs.alpha)});)

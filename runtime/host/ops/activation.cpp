@@ -72,11 +72,17 @@ PLIMSOLL_ELEMENTWISE(SoftplusForward, return host::map(operands, [](float x) {
 PLIMSOLL_ELEMENTWISE(SoftplusBackward,
                      return host::map2(operands, [](float x, float dy) { return dy * host::sigmoid_of(x); });)
 
-PLIMSOLL_ELEMENTWISE(LogSigmoidForward, return host::map(operands, [](float x) {
-          return (x < 0 ? x : 0.0F) - std::log1p(host::exp_of(-std::fabs(x)));
-        });)
-PLIMSOLL_ELEMENTWISE(LogSigmoidBackward,
-                     return host::map2(operands, [](float x, float dy) { return dy * host::sigmoid_of(-x); });)
+PLIMSOLL_ELEMENTWISE(LogSigmoidForward, {
+  const float alpha = static_cast<float>(attrs.alpha);
+  return host::map(operands, [=](float x) {
+    const float z = alpha * x;
+    return (z < 0 ? z : 0.0F) - std::log1p(host::exp_of(-std::fabs(z)));
+  });
+})
+PLIMSOLL_ELEMENTWISE(LogSigmoidBackward, {
+  const float alpha = static_cast<float>(attrs.alpha);
+  return host::map2(operands, [=](float x, float dy) { return dy * alpha * host::sigmoid_of(-alpha * x); });
+})
 
 PLIMSOLL_ELEMENTWISE(SoftsignForward, return host::map(operands, [](float x) { return x / (1.0F + std::fabs(x)); });)
 PLIMSOLL_ELEMENTWISE(SoftsignBackward, return host::map2(operands, [](float x, float dy) {
