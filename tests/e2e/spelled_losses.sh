@@ -1,6 +1,6 @@
-# plimsoll.export writes losses for which TorchScript's exporter has no form. The gradients of a step are PyTorch's, also
-# where a sigmoid is 0 or 1 to the last bit and its logarithm is not finite; by dynamo's exporter, too, and in the files
-# of PyTorch's own exporters.
+# plimsoll.export writes losses for which TorchScript's exporter has no form. The gradients of a step are PyTorch's,
+# also where a sigmoid is 0 or 1 to the last bit and its logarithm is not finite; by dynamo's exporter, too, and in the
+# files of PyTorch's own exporters.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
