@@ -1,5 +1,6 @@
 // Pow: y = x^e.
 //   e a number known at compile time   PowForward {x, y}   PowBackward {x, dy, dx}: dx = dy · e · x^(e-1)
+//                                      and 0 if e is 0
 //   e a tensor, also a learned number  BinaryPow {x, e, y}   PowBaseSlope, PowExponentSlope:
 //   runtime/host/ops/two_operands.cpp
 #include <cmath>
@@ -60,6 +61,7 @@ std::vector<Sample> samples() {
   };
   add("square", 2, -2);
   add("cube", 3, -2);
+  add("one", 0, -2);
   add("root", 0.5, 0.5);
   add("any", -1.3, 0.5);
   for (Sample sample : binary_samples(0.5, 2)) {

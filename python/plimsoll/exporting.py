@@ -151,6 +151,8 @@ def _writable(torch, function, args, kwargs):
         return torch.Tensor.transpose, (args[0], -2, -1), None
     if function == torch.vdot and not args[0].is_complex():
         return torch.dot, args, kwargs
+    if function == torch.logaddexp and "out" not in (kwargs or {}):
+        return functools.partial(_logaddexp, torch), args, kwargs
     if function == torch.nn.functional.embedding_bag:
         call = inspect.signature(function).bind(*args, **(kwargs or {}))
         call.apply_defaults()
@@ -162,6 +164,11 @@ def _writable(torch, function, args, kwargs):
         if (var := _variances(torch, call.arguments["input"], call.arguments["var"])) is not None:
             return functools.partial(_gaussian_nll_loss, torch), (), {**call.arguments, "var": var}
     return function, args, kwargs
+
+
+def _logaddexp(torch, input, other):  # noqa: A002: PyTorch's name
+    """Exporters write the logarithm of a sum of exponentials, which are infinite from 89 on."""
+    return torch.maximum(input, other) + torch.nn.functional.softplus(-(input - other).abs())
 
 
 def _variances(torch, input, var):  # noqa: A002: PyTorch's name

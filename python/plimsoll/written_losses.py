@@ -1,4 +1,4 @@
-"""PyTorch's losses for which an exporter has no form, written with operators for which it has one.
+"""PyTorch's losses for which an exporter has no form, or not the right one, written with operators that it knows.
 
 TorchScript's exporter has none for any of them. Dynamo's has one for each, but its form of binary_cross_entropy has no
 gradient where a probability is 0 or 1.
@@ -21,12 +21,14 @@ def of_call(torch, exporter, function, args, kwargs):
     write = losses.get(getattr(function, "__name__", ""))
     if write is None or function is not getattr(torch.nn.functional, function.__name__, None):
         return None
-    call = inspect.signature(function).bind(*args, **(kwargs or {}))
+    has_signature = inspect.isfunction(function)  # pairwise_distance has none: it is not written in Python
+    call = inspect.signature(function if has_signature else functools.partial(write, torch))
+    call = call.bind(*args, **(kwargs or {}))
     call.apply_defaults()
     values = dict(call.arguments)
     if any(values.pop(name, None) is not None for name in _DEPRECATED):
         return None
-    reduction = values.pop("reduction")
+    reduction = values.pop("reduction", "none")
     if "weight" not in inspect.signature(write).parameters and values.pop("weight", None) is not None:
         return None
     return functools.partial(_reduced, torch, write, values, reduction)
@@ -87,12 +89,17 @@ def _margin_ranking_loss(torch, input1, input2, target, margin):
 
 def _triplet_margin_loss(torch, anchor, positive, negative, margin, p, eps, swap):
     def distance(a, b):
-        return torch.nn.functional.pairwise_distance(a, b, p, eps)
+        return _pairwise_distance(torch, a, b, p, eps)
 
     apart = distance(anchor, negative)
     if swap:
         apart = torch.minimum(apart, distance(positive, negative))
     return (margin + distance(anchor, positive) - apart).clamp(min=0)
+
+
+def _pairwise_distance(torch, x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """With its eps, which TorchScript's exporter leaves out: equal vectors have a gradient."""
+    return torch.norm(x1 - x2 + eps, p, dim=-1, keepdim=keepdim)
 
 
 def _cosine_embedding_loss(torch, input1, input2, target, margin):
@@ -112,6 +119,7 @@ _LOSSES = {
     "soft_margin_loss": _soft_margin_loss,
     "hinge_embedding_loss": _hinge_embedding_loss,
     "poisson_nll_loss": _poisson_nll_loss,
+    "pairwise_distance": _pairwise_distance,
     "margin_ranking_loss": _margin_ranking_loss,
     "triplet_margin_loss": _triplet_margin_loss,
     "cosine_embedding_loss": _cosine_embedding_loss,

@@ -23,6 +23,8 @@ LOSSES = [
     (lambda z, t: F.triplet_margin_loss(z, t, 1 - t, reduction="sum"), "real"),
     (functools.partial(F.triplet_margin_loss, negative=torch.ones(1, 4), swap=True), "real"),
     (lambda z, t: F.cosine_embedding_loss(z, 1 + z * z, t[:, 0], margin=0.1, reduction="none"), "sign"),
+    (lambda z, t: F.pairwise_distance(F.relu(z) - 1, torch.full_like(z, -1)), "real"),  # 0, with some relus
+    (lambda z, t: torch.logaddexp(90 * z, 90 * t), "real"), (lambda z, t: F.relu(z) ** 0 + z, "real"),
     (lambda z, t: F.binary_cross_entropy(torch.sigmoid(z), t), "bit"),
     (lambda z, t: F.binary_cross_entropy(torch.sigmoid(60 * z), t, weight=torch.arange(4.0)), "bit"),
     (lambda z, t: F.binary_cross_entropy_with_logits(200 * z, t), "bit"),

@@ -138,6 +138,12 @@ class ModelBuilder {
     attribute.set_type(onnx::AttributeProto::FLOAT);
     attribute.set_f(item);
   }
+  static void text(onnx::NodeProto& node, const std::string& name, const std::string& item) {
+    auto& attribute = *node.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::STRING);
+    attribute.set_s(item);
+  }
   static void tensor_attribute(onnx::NodeProto& node, const std::string& name, const onnx::TensorProto& tensor) {
     auto& attribute = *node.add_attribute();
     attribute.set_name(name);

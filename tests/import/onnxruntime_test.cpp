@@ -11,13 +11,6 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-void text(onnx::NodeProto& node, const std::string& name, const std::string& value) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::STRING);
-  attribute.set_s(value);
-}
-
 // One node of onnxruntime that reads x [N,6,8].
 struct Fused : Spelled {
   explicit Fused(int opset = 14) {
@@ -69,7 +62,7 @@ TEST_CASE("products of onnxruntime") {
   gemm.build.weight("w", {4, 48}).weight("b", {4}).node("Flatten", {"x"}, {"rows"});
   onnx::NodeProto& dense = gemm.fused("FusedGemm", {"rows", "w", "b"});
   ModelBuilder::integer(dense, "transB", 1);
-  text(dense, "activation", "LeakyRelu");
+  ModelBuilder::text(dense, "activation", "LeakyRelu");
   ModelBuilder::real(dense, "activation_alpha", 0.25F);
   CHECK(gemm.said() == "Flatten Gemm LeakyRelu [N,4]");
   CHECK(std::get<double>(gemm.build.import()->network.nodes[NodeId(2)].attributes.at("alpha")) == 0.25);
@@ -78,7 +71,7 @@ TEST_CASE("products of onnxruntime") {
   conv.build.input("image", {"N", "3", "8", "8"}).input("z", {"N", "4", "8", "8"}).weight("w", {4, 3, 1, 1});
   conv.build.weight("b", {4});
   onnx::NodeProto& fused = conv.fused("FusedConv", {"image", "w", "b", "z"});
-  text(fused, "activation", "Clip");
+  ModelBuilder::text(fused, "activation", "Clip");
   onnx::AttributeProto& params = *fused.add_attribute();
   params.set_name("activation_params");
   params.set_type(onnx::AttributeProto::FLOATS);

@@ -14,17 +14,6 @@
 using namespace plimsoll;
 using Catch::Matchers::Contains;
 
-namespace {
-
-void text(onnx::NodeProto& node, const std::string& name, const std::string& value) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::STRING);
-  attribute.set_s(value);
-}
-
-}  // namespace
-
 TEST_CASE("over one dimension is over two, of which the first is 1") {
   Spelled conv;
   conv.build.input("x", {"N", "4", "9"}).weight("w", {6, 4, 3}).weight("b", {6});
@@ -269,7 +258,7 @@ TEST_CASE("a class loss whose labels are probabilities is written as sums of pro
     spelled.build.node("Mul", {"x", "slope"}, {"labels"});
     std::vector<std::string> inputs = {"x", "labels"};
     if (weighted) inputs.push_back("weights");
-    text(spelled.node("SoftmaxCrossEntropyLoss", inputs), "reduction", reduction);
+    ModelBuilder::text(spelled.node("SoftmaxCrossEntropyLoss", inputs), "reduction", reduction);
     return spelled.said();
   };
   CHECK(said("mean", false) == "Mul LogSoftmax Mul ReduceSum ReduceMean Neg []");
@@ -306,7 +295,7 @@ TEST_CASE("an Einsum of matrices is their product") {
     Spelled spelled;
     spelled.build.input("x", {"N", "3", "4", "5"}).weight("w", {3, 6, 5});
     spelled.build.node("Relu", {"x"}, {"r"});
-    text(spelled.node("Einsum", equation.starts_with("hjd") ? std::vector<std::string>{"w", "r"}
+    ModelBuilder::text(spelled.node("Einsum", equation.starts_with("hjd") ? std::vector<std::string>{"w", "r"}
                                                             : std::vector<std::string>{"r", "r"}),
          "equation", equation);
     return spelled.said();
@@ -330,7 +319,7 @@ TEST_CASE("an Einsum takes diagonals, and stretches dimensions of 1") {
     Spelled spelled;
     spelled.build.input("x", {"N", "3", "5", "5"}).weight("w", weight);
     spelled.build.node("Relu", {"x"}, {"r"});
-    text(spelled.node("Einsum", {"r", "w"}), "equation", equation);
+    ModelBuilder::text(spelled.node("Einsum", {"r", "w"}), "equation", equation);
     return spelled.said();
   };
   CHECK(said("bhii,h->bhi", {3}) == "Relu Reshape Slice Unsqueeze Mul [N,3,5]");
@@ -564,7 +553,7 @@ TEST_CASE("Pad with elements of the input along several axes is a Pad for each a
                             : axes.empty() ? spelled.node("Pad", {"x", "pads"})
                                            : spelled.node("Pad", {"x", "pads", "", "axes"});
     if (opset < 11) ModelBuilder::ints(node, "pads", pads);
-    text(node, "mode", mode);
+    ModelBuilder::text(node, "mode", mode);
     return spelled.said();
   };
   CHECK(said(17, {0, 0, 1, 2, 0, 0, 3, 1}, "reflect") == "Pad Pad [N,3,8,8]");
@@ -618,7 +607,7 @@ TEST_CASE("Resize of volumes is one of images and one of the depth") {
     Spelled volume;
     volume.build.input("x", {"N", "2", "3", "4", "5"}).constant_real("scales", scales);
     if (!sizes.empty()) volume.build.constant("sizes", sizes);
-    text(volume.node("Resize", sizes.empty() ? std::vector<std::string>{"x", "", "scales"}
+    ModelBuilder::text(volume.node("Resize", sizes.empty() ? std::vector<std::string>{"x", "", "scales"}
                                              : std::vector<std::string>{"x", "", "", "sizes"}),
          "mode", mode);
     return volume.said();

@@ -146,6 +146,7 @@ struct Pow {
 struct PowSlope {
   float e;
   __device__ float operator()(float x, float dy) const {
+    if (e == 0) return 0;  // x^-1 is infinite at 0
     return e == 2 ? 2.0F * dy * x : e == 3 ? 3.0F * dy * x * x : dy * e * powf(x, e - 1.0F);
   }
 };

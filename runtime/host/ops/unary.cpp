@@ -97,6 +97,7 @@ PLIMSOLL_ELEMENTWISE(PowForward, {
 })
 PLIMSOLL_ELEMENTWISE(PowBackward, {
   const float e = static_cast<float>(attrs.exponent);
+  if (e == 0) return host::map2(operands, [](float, float) { return 0.0F; });  // x^-1 is infinite at 0
   if (e == 2) return host::map2(operands, [](float x, float dy) { return 2.0F * dy * x; });
   if (e == 3) return host::map2(operands, [](float x, float dy) { return 3.0F * dy * x * x; });
   return host::map2(operands, [=](float x, float dy) { return dy * e * std::pow(x, e - 1.0F); });
