@@ -243,7 +243,8 @@ def filled(text):
 
 def write_page(parts, errors, options):
     import importlib.metadata as metadata
-    packages = ("torch", "torchvision", "timm", "transformers", "segmentation-models-pytorch", "diffusers")
+    packages = ("torch", "torchvision", "timm", "transformers", "segmentation-models-pytorch", "diffusers",
+                "monai")
     versions = ", ".join(f"{package} {metadata.version(package).split('+')[0]}" for package in packages)
     with open(options.markdown, "w") as file:
         if options.attention:
