@@ -99,6 +99,9 @@ bool masks_elements(const Match& match) {
          std::abs(probability - match.number("divisor")) <= 1e-4 * std::abs(match.number("divisor"));
 }
 
+// Exactly: 1 + 1e-5 keeps the logarithm finite, as its author wants it.
+bool takes_from_one(const Match& match) { return match.number("minuend") == 1; }
+
 bool is_of_one_type(const Match& match) {
   const auto is_tensor = [&](std::string_view name) { return match.value(name).kind != ValueKind::constant; };
   return is_tensor("a") && is_tensor("b") && match.type("a") == match.type("b") &&
@@ -305,7 +308,8 @@ std::vector<Pattern> make_patterns() {
       {.becomes = "LogSigmoid",
        .opset = 1,
        .inputs = {"x"},
-       .tree = node("Log", {node("Sub", {number(1), node("Sigmoid", {x})})}),
+       .tree = node("Log", {node("Sub", {any_number("minuend"), node("Sigmoid", {x})})}),
+       .where = takes_from_one,
        .attributes = of_opposite},
       {.becomes = "GatedProduct",
        .opset = 1,
