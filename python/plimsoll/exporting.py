@@ -11,10 +11,9 @@ import contextlib
 import functools
 import inspect
 import json
-import math
 import os
 
-from . import custom_gradients, keras_exporting, state, written_losses
+from . import custom_gradients, keras_exporting, known_numbers, state, writable, written_losses
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -75,7 +74,7 @@ def export(
         state.check(torch, model, arguments)
     write = _by_dynamo if exporter == "dynamo" else _by_torchscript
     with state.kept(torch, model) as values:
-        with custom_gradients.recorded(torch) as functions, _unvalidated(torch), \
+        with custom_gradients.recorded(torch) as functions, writable.without_validation(torch), \
                 _cuts_kept(torch, model, functions, exporter):
             try:
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
@@ -132,132 +131,6 @@ def _suggest_other_exporter(torch, error, exporter):
 
 
 @contextlib.contextmanager
-def _unvalidated(torch):
-    """Distributions validate their arguments, and exporters cannot write a branch that depends on data."""
-    validated = torch.distributions.Distribution._validate_args
-    torch.distributions.Distribution.set_default_validate_args(False)
-    try:
-        yield
-    finally:
-        torch.distributions.Distribution.set_default_validate_args(validated)
-
-
-def _writable(torch, function, args, kwargs):
-    """The same call in a form that TorchScript's exporter can write. spectral_norm needs these."""
-    if function == torch.nn.functional.normalize and (kwargs or {}).get("out") is not None:
-        # No trainer keeps what forward() leaves in a buffer.
-        return function, args, {key: value for key, value in kwargs.items() if key != "out"}
-    if function == torch.Tensor.H.__get__ and not args[0].is_complex():
-        return torch.Tensor.transpose, (args[0], -2, -1), None
-    if function == torch.vdot and not args[0].is_complex():
-        return torch.dot, args, kwargs
-    if function == torch.logaddexp and "out" not in (kwargs or {}):
-        return functools.partial(_logaddexp, torch), args, kwargs
-    if function == torch.nn.functional.embedding_bag:
-        call = inspect.signature(function).bind(*args, **(kwargs or {}))
-        call.apply_defaults()
-        if _has_bags_of_one_size(call.arguments):
-            return functools.partial(_embedding_bag, torch), (call.arguments,), None
-    if function == torch.nn.functional.gaussian_nll_loss:
-        call = inspect.signature(function).bind(*args, **(kwargs or {}))
-        call.apply_defaults()
-        if (var := _variances(torch, call.arguments["input"], call.arguments["var"])) is not None:
-            return functools.partial(_gaussian_nll_loss, torch), (), {**call.arguments, "var": var}
-    return function, args, kwargs
-
-
-def _logaddexp(torch, input, other):  # noqa: A002: PyTorch's name
-    """Exporters write the logarithm of a sum of exponentials, which are infinite from 89 on."""
-    return torch.maximum(input, other) + torch.nn.functional.softplus(-(input - other).abs())
-
-
-def _variances(torch, input, var):  # noqa: A002: PyTorch's name
-    """`var` with the axes of `input`, as gaussian_nll_loss() reads it: one variance may be that of a whole axis.
-
-    None for a number, on which exporters can branch, and for shapes that PyTorch refuses.
-    """
-    if not isinstance(var, torch.Tensor):
-        return None
-    if var.shape != input.shape and var.shape == input.shape[:-1]:
-        var = var.unsqueeze(-1)
-    different = [size for size, wanted in zip(var.shape, input.shape) if size != wanted]
-    return var if var.dim() == input.dim() and different in ([], [1]) else None
-
-
-def _gaussian_nll_loss(torch, input, target, var, full, eps, reduction):  # noqa: A002: PyTorch's name
-    """Without the test that no variance is negative, on which exporters cannot branch. As in PyTorch, a variance below
-    eps counts as eps, and still has a gradient."""
-    bounded = var + (var.clamp(min=eps) - var).detach()
-    loss = 0.5 * (torch.log(bounded) + (input - target) ** 2 / bounded)
-    if full:
-        loss = loss + 0.5 * math.log(2 * math.pi)
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
-
-
-def _has_bags_of_one_size(call):
-    """Whether each row of the input is a bag. Offsets would make the sizes of bags data."""
-    is_plain = call["max_norm"] is None and not call["scale_grad_by_freq"]
-    return call["input"].dim() == 2 and is_plain and (call["mode"] != "max" or call["padding_idx"] is None)
-
-
-def _embedding_bag(torch, call):
-    """A sum, mean or maximum over each row's embeddings: exporters write embedding_bag() as a loop over the bags."""
-    ids, weight, padding = call["input"], call["weight"], call["padding_idx"]
-    rows = torch.nn.functional.embedding(ids, weight)
-    if call["mode"] == "max":
-        return rows.max(dim=1).values
-    if call["per_sample_weights"] is not None:
-        rows = rows * call["per_sample_weights"].unsqueeze(-1)
-    if padding is None:
-        return rows.sum(dim=1) if call["mode"] == "sum" else rows.mean(dim=1)
-    counts = (ids != padding % weight.shape[0]).to(rows.dtype).unsqueeze(-1)
-    total = (rows * counts).sum(dim=1)
-    return total if call["mode"] == "sum" else total / counts.sum(dim=1).clamp(min=1)
-
-
-class _Ranges:
-    """The ranges of known numbers that forward() makes, by tensor.
-
-    Libraries list axes as torch.arange(2, x.dim()).tolist(), as MONAI's losses do. Dynamo's exporter takes the numbers
-    in a tensor for data and refuses them as axes, although they are known.
-    """
-
-    def __init__(self, torch):
-        self._torch = torch
-        # id of a tensor → the tensor, which keeps the id from being used again, its version, and its number or range
-        self._known = {}
-
-    def numbers_of(self, function, args, kwargs):
-        """What tolist() or item() returns for a range of known numbers; None for other calls and tensors."""
-        if kwargs or len(args) != 1 or function not in (self._torch.Tensor.tolist, self._torch.Tensor.item):
-            return None
-        numbers = self._numbers_in(args[0])
-        if not isinstance(numbers, range):
-            return numbers
-        if function == self._torch.Tensor.tolist:
-            return list(numbers)
-        return numbers[0] if len(numbers) == 1 else None  # PyTorch refuses the item() of several
-
-    def remember(self, function, args, kwargs, result):
-        """Notes the numbers in the result of arange(), and those in its parts: exporters trace tolist() as unbind()."""
-        if function == self._torch.arange and args and all(type(number) is int for number in args):
-            if not set(kwargs or ()) & {"start", "end", "step", "dtype", "out"}:
-                self._note(result, range(*args))
-        elif function == self._torch.Tensor.unbind and args:
-            for part, number in zip(result, self._numbers_in(args[0]) or ()):  # the only axis
-                self._note(part, number)
-
-    def _note(self, tensor, numbers):
-        if not tensor.is_inference():  # which has no version
-            self._known[id(tensor)] = tensor, tensor._version, numbers
-
-    def _numbers_in(self, tensor):
-        """None if they are not known, or if forward() has changed the tensor since."""
-        known = self._known.get(id(tensor))
-        return known[2] if known and tensor._version == known[1] else None
-
-
-@contextlib.contextmanager
 def _cuts_kept(torch, model, functions, exporter):
     """Detaches the values that forward() computes under no_grad(), because exporters leave no trace of no_grad().
 
@@ -280,7 +153,7 @@ def _cuts_kept(torch, model, functions, exporter):
         def __torch_function__(self, function, types, args=(), kwargs=None):
             if function == torch.Tensor.unfold:
                 args, kwargs = unfolded(*args, **(kwargs or {})), None
-            function, args, kwargs = _writable(torch, function, args, kwargs)
+            function, args, kwargs = writable.form_of(torch, function, args, kwargs)
             if (loss := written_losses.of_call(torch, exporter, function, args, kwargs)) is not None:
                 function, args, kwargs = loss, (), None
             if functions.depth > 0:  # inside a torch.autograd.Function, whose backward() computes the gradient
@@ -299,7 +172,7 @@ def _cuts_kept(torch, model, functions, exporter):
             is_cut = not torch.is_grad_enabled() and function != torch.Tensor.detach
             return detached(result) if is_cut else result
 
-    forward, ranges = model.forward, _Ranges(torch)
+    forward, ranges = model.forward, known_numbers.Ranges(torch)
 
     @functools.wraps(forward)
     def with_cuts(*args, **kwargs):
