@@ -13,7 +13,7 @@
 #                                 that compare with them look in build/python and in PLIMSOLL_PYTHON, and are skipped
 #                                 without them.
 #   tools/setup.sh keras [DIR]    a virtual environment (default build/keras) with what exports Keras models, for the
-#                                 tests that compare with Keras. PyTorch and TensorFlow want different packages.
+#                                 tests that compare with Keras. TensorFlow is kept apart from PyTorch.
 set -euo pipefail
 
 # install PACKAGES…: installs those Debian packages that are missing.

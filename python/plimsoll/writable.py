@@ -17,6 +17,8 @@ def form_of(torch, function, args, kwargs):
         return torch.dot, args, kwargs
     if function == torch.logaddexp and "out" not in (kwargs or {}):
         return functools.partial(_logaddexp, torch), args, kwargs
+    if function == torch.nn.functional.pairwise_distance:
+        return functools.partial(pairwise_distance, torch), args, kwargs
     if function == torch.nn.functional.embedding_bag:
         call = inspect.signature(function).bind(*args, **(kwargs or {}))
         call.apply_defaults()
@@ -33,6 +35,11 @@ def form_of(torch, function, args, kwargs):
 def _logaddexp(torch, input, other):  # noqa: A002: PyTorch's name
     """Exporters write the logarithm of a sum of exponentials, which are infinite from 89 on."""
     return torch.maximum(input, other) + torch.nn.functional.softplus(-(input - other).abs())
+
+
+def pairwise_distance(torch, x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """With its eps, which TorchScript's exporter leaves out: equal vectors have a gradient."""
+    return torch.norm(x1 - x2 + eps, p, dim=-1, keepdim=keepdim)
 
 
 def _variances(torch, input, var):  # noqa: A002: PyTorch's name

@@ -10,6 +10,8 @@ import functools
 import inspect
 import math
 
+from .writable import pairwise_distance
+
 _DEPRECATED = ("size_average", "reduce")
 
 
@@ -21,14 +23,12 @@ def of_call(torch, exporter, function, args, kwargs):
     write = losses.get(getattr(function, "__name__", ""))
     if write is None or function is not getattr(torch.nn.functional, function.__name__, None):
         return None
-    has_signature = inspect.isfunction(function)  # pairwise_distance has none: it is not written in Python
-    call = inspect.signature(function if has_signature else functools.partial(write, torch))
-    call = call.bind(*args, **(kwargs or {}))
+    call = inspect.signature(function).bind(*args, **(kwargs or {}))
     call.apply_defaults()
     values = dict(call.arguments)
     if any(values.pop(name, None) is not None for name in _DEPRECATED):
         return None
-    reduction = values.pop("reduction", "none")
+    reduction = values.pop("reduction")
     if "weight" not in inspect.signature(write).parameters and values.pop("weight", None) is not None:
         return None
     return functools.partial(_reduced, torch, write, values, reduction)
@@ -89,17 +89,12 @@ def _margin_ranking_loss(torch, input1, input2, target, margin):
 
 def _triplet_margin_loss(torch, anchor, positive, negative, margin, p, eps, swap):
     def distance(a, b):
-        return _pairwise_distance(torch, a, b, p, eps)
+        return pairwise_distance(torch, a, b, p, eps)
 
     apart = distance(anchor, negative)
     if swap:
         apart = torch.minimum(apart, distance(positive, negative))
     return (margin + distance(anchor, positive) - apart).clamp(min=0)
-
-
-def _pairwise_distance(torch, x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    """With its eps, which TorchScript's exporter leaves out: equal vectors have a gradient."""
-    return torch.norm(x1 - x2 + eps, p, dim=-1, keepdim=keepdim)
 
 
 def _cosine_embedding_loss(torch, input1, input2, target, margin):
@@ -119,7 +114,6 @@ _LOSSES = {
     "soft_margin_loss": _soft_margin_loss,
     "hinge_embedding_loss": _hinge_embedding_loss,
     "poisson_nll_loss": _poisson_nll_loss,
-    "pairwise_distance": _pairwise_distance,
     "margin_ranking_loss": _margin_ranking_loss,
     "triplet_margin_loss": _triplet_margin_loss,
     "cosine_embedding_loss": _cosine_embedding_loss,

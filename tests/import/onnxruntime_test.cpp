@@ -77,7 +77,7 @@ TEST_CASE("products of onnxruntime") {
   params.set_type(onnx::AttributeProto::FLOATS);
   params.add_floats(0);
   params.add_floats(6);
-  CHECK(conv.said() == "Conv Add Max Min [N,4,8,8]");
+  CHECK(conv.said() == "Conv Add Clip [N,4,8,8]");
   params.mutable_floats()->RemoveLast();
   CHECK_THAT(conv.said(), StartsWith("5: ") && Contains("FusedConv"));
   params.add_floats(6);

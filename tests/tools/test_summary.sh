@@ -68,6 +68,5 @@ for path in sorted(glob.glob(source + "/tests/*/*.sh")):
             assert any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns), \
                 f"{name} needs {missing}; name it in tools/test_summary.py"
             checked.append(name)
-print(checked)
 assert len(checked) >= 5, checked
 PY

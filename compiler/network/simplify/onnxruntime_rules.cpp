@@ -78,8 +78,7 @@ Status activate(FusedNode& w, const std::string& x) {
     w.set_real("beta", numbers[1]);
   } else if (name == "Clip") {
     const std::string least = w.number(numbers[0]), most = w.number(numbers[1]);
-    w.write("Max", {x, least});
-    w.write("Min", {w.last(), most});
+    w.write("Clip", {x, least, most});
   } else {
     return w.unsupported(fmt::format("its activation is '{}'", name));
   }
@@ -110,14 +109,14 @@ Result<Nodes> skip_normalization(FusedNode& w) {
   x = w.write("Add", {x, skip});
   w.give(3);
   x = w.last();
-  if (simplified) w.normalized("RMSNormalization", x, 2, 99, 1e-12F);
+  if (simplified) w.normalized("RMSNormalization", x, 2, std::nullopt, 1e-12F);
   else w.normalized("LayerNormalization", x, 2, 3, 1e-12F);
   return w.finish();
 }
 
 Result<Nodes> simplified_normalization(FusedNode& w) {
   if (w.reads(1)) return w.unsupported("its output 1 (a statistic) is read");
-  w.normalized("RMSNormalization", w.input(0), 1, 99, 1e-5F);
+  w.normalized("RMSNormalization", w.input(0), 1, std::nullopt, 1e-5F);
   w.set_integer("axis", w.integer("axis", -1));
   return w.finish();
 }

@@ -37,9 +37,11 @@ class FusedNode : public spelling::Writer {
     return found != forms_.makers.end() && (found->second == "MatMul" || found->second == "Gemm");
   }
   std::string plus(const std::string& x, size_t i) { return input(i).empty() ? x : write("Add", {x, input(i)}); }
-  std::string normalized(const char* op, const std::string& x, size_t scale, size_t bias, float missing) {
+  // `scale` and `bias`: inputs of the node. `missing`: the epsilon if the node states none.
+  std::string normalized(const char* op, const std::string& x, size_t scale, std::optional<size_t> bias,
+                         float missing) {
     std::vector<std::string> inputs = {x, input(scale)};
-    if (!input(bias).empty()) inputs.push_back(input(bias));
+    if (bias && !input(*bias).empty()) inputs.push_back(input(*bias));
     const std::string y = write(op, inputs);
     set_real("epsilon", real("epsilon", missing));
     return y;

@@ -110,37 +110,38 @@ Result<bool> NetworkBuilder::add_spelled(const ModelNode& given) {
                  .dims = [&](size_t i) { return table_.dims(index(i)); },
                  .known =
                      [&](size_t i) {
-    // A constant input of an operator may be an initializer.
-    const Slot slot = slot_of(source.op, i);
-    if (slot == Slot::bound) return table_.known_number(index(i));
-    // Zeros that an optimizer has made an initializer of, which otherwise may be a learned state.
-    if (slot == Slot::state && is_called_with_zeros(source)) return table_.known_constant(index(i));
-    return is_constant(slot) ? table_.known_unless_parameter(index(i)) : table_.known(index(i));
-                 },
+                       // A constant input of an operator may be an initializer.
+                       const Slot slot = slot_of(source.op, i);
+                       if (slot == Slot::bound) return table_.known_number(index(i));
+                       // Zeros that an optimizer has made an initializer of, which otherwise may be a learned state.
+                       if (slot == Slot::state && is_called_with_zeros(source)) return table_.known_constant(index(i));
+                       return is_constant(slot) ? table_.known_unless_parameter(index(i)) : table_.known(index(i));
+                     },
                  .computed = [&](size_t i) { return !table_[index(i)].initializer && !table_[index(i)].known; },
                  .element =
                      [&](size_t i) {
-    const ElementType element = element_of(network_, table_[index(i)]);
-    if (element != ElementType::undefined) return element;
-    return is_boolean(model_, uses_, source.inputs[i]) ? ElementType::boolean : element;
-                 },
-                .rows = [&](size_t i) { return rows_of(model_, uses_, table_, source.inputs[i]); },
-                .of_samples =
-                    [&](size_t i) {
-    const auto found = sample_indices_.find(source.inputs[i]);
-    return found == sample_indices_.end() ? nullptr : &found->second;
-                },
-      .reads =
-          [&](size_t i) {
-    const auto found = uses_.readers.find(source.outputs[i]);
-    return found != uses_.readers.end() && !found->second.empty();
-      },
-      .taken = [&](const std::string& name) { return table_.has(name) || uses_.maker.contains(name); },
-      .fuse_recurrence = [&] {
-        const bool fused = options_.recurrence == Recurrence::fused;
-        network_.forms[std::string(kRecurrence)] = fused ? "fused" : "unrolled";
-        return fused;
-      }});
+                       const ElementType element = element_of(network_, table_[index(i)]);
+                       if (element != ElementType::undefined) return element;
+                       return is_boolean(model_, uses_, source.inputs[i]) ? ElementType::boolean : element;
+                     },
+                 .rows = [&](size_t i) { return rows_of(model_, uses_, table_, source.inputs[i]); },
+                 .of_samples =
+                     [&](size_t i) {
+                       const auto found = sample_indices_.find(source.inputs[i]);
+                       return found == sample_indices_.end() ? nullptr : &found->second;
+                     },
+                 .reads =
+                     [&](size_t i) {
+                       const auto found = uses_.readers.find(source.outputs[i]);
+                       return found != uses_.readers.end() && !found->second.empty();
+                     },
+                 .taken = [&](const std::string& name) { return table_.has(name) || uses_.maker.contains(name); },
+                 .fuse_recurrence =
+                     [&] {
+                       const bool fused = options_.recurrence == Recurrence::fused;
+                       network_.forms[std::string(kRecurrence)] = fused ? "fused" : "unrolled";
+                       return fused;
+                     }});
   if (!nodes.ok()) {
     if (nodes.error().code != ExitCode::unsupported) return nodes.error();
     unsupported_.add_message(nodes.error().message);
