@@ -2,10 +2,12 @@
 // Plain data; compiler/ops/ defines the operators.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -55,9 +57,14 @@ struct Value {
 using NodeAttribute =
     std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, ConstantData>;
 
+// The activation that a node applies to its result (network/fuse.h). Swish: with an alpha of 1.
+enum class FusedActivation : uint8_t { none, relu, swish, hard_swish };
+inline constexpr std::array<std::string_view, 4> kFusedActivations = {"none", "relu", "swish", "hard_swish"};
+inline std::string_view name_of(FusedActivation each) { return kFusedActivations[static_cast<size_t>(each)]; }
+
 // Properties that the compiler determines for a node; no attribute in a file sets them.
 struct NodeMarks {
-  bool relu = false;          // the node ends in a Relu (ops/fused_relu.h)
+  FusedActivation activation = FusedActivation::none;
   bool classes_last = false;  // of a loss: scores are [N, d…, C], one per token of a sequence
   double label_smoothing = 0;  // of a loss: the share of a label that is spread equally over all classes
   bool transposed_a = false;  // of a MatMul: the last two dimensions of the first input are swapped

@@ -16,9 +16,8 @@ constexpr std::array<std::string_view, 5> kValueKinds = {"input", "intermediate"
 constexpr std::array<std::string_view, 4> kCausalMasks = {"none", "seen", "hidden", "added"};
 constexpr std::array<std::string_view, 4> kStages = {"imported", "trainable", "fused", "laid_out"};
 // In print order.
-constexpr std::array<std::pair<std::string_view, bool NodeMarks::*>, 6> kMarks = {
-    {{"relu", &NodeMarks::relu},
-     {"classes_last", &NodeMarks::classes_last},
+constexpr std::array<std::pair<std::string_view, bool NodeMarks::*>, 5> kMarks = {
+    {{"classes_last", &NodeMarks::classes_last},
      {"transposed_a", &NodeMarks::transposed_a},
      {"transposed_b", &NodeMarks::transposed_b},
      {"detached", &NodeMarks::detached},
@@ -86,6 +85,8 @@ std::string line_of(const Network& network, const Node& node) {
     attributes +=
         fmt::format("{}{}={}", attributes.empty() ? "" : " ", spelled(name), std::visit(AttributePrinter{}, value));
   if (!attributes.empty()) line += " {" + attributes + "}";
+  if (node.marks.activation != FusedActivation::none)
+    line += fmt::format(" {}", name_of(node.marks.activation));
   for (const auto& [word, mark] : kMarks)
     if (node.marks.*mark) line += fmt::format(" {}", word);
   if (node.marks.label_smoothing != 0) line += fmt::format(" label_smoothing={}", number(node.marks.label_smoothing));
@@ -208,6 +209,8 @@ class NetworkParser {
       while (!cursor_.error() && (cursor_.sees("%") || cursor_.sees("absent")))
         node.outputs.push_back(cursor_.accept_word("absent") ? ValueId() : written());
     if (cursor_.accept("{")) attributes(node);
+    for (size_t i = 1; i < kFusedActivations.size(); ++i)
+      if (cursor_.accept_word(kFusedActivations[i])) node.marks.activation = static_cast<FusedActivation>(i);
     for (const auto& [word, mark] : kMarks) node.marks.*mark = cursor_.accept_word(word);
     if (cursor_.accept("label_smoothing=")) node.marks.label_smoothing = cursor_.real();
     for (const DataType narrow : {DataType::bf16, DataType::f16})

@@ -41,7 +41,7 @@ bool swaps_last_axes_of_rows(const Match& match) {
 bool multiplies_queries_by_keys(const Match& match) {
   const NodeMarks& marks = match.node("product").node().marks;
   const bool turned = Match::find(match.nodes, "turn") != nullptr;
-  if (marks.relu || marks.transposed_a || marks.transposed_b == turned) return false;
+  if (marks.activation != FusedActivation::none || marks.transposed_a || marks.transposed_b == turned) return false;
   if (!turned) return true;
   const bool of_rows = Match::find(match.nodes, "turned_heads") != nullptr;
   return swaps_last_axes(match.node("turn")) && (!of_rows || swaps_last_axes_of_rows(match));

@@ -11,8 +11,8 @@ namespace {
 
 Status check_marks(const NodeView& view, const Op& op) {
   const NodeMarks& marks = view.node().marks;
-  if (marks.relu && (!op.absorbs_relu || !op.absorbs_relu(view)))
-    return view.invalid("no kernel of this operator applies a Relu to its output");
+  if (marks.activation != FusedActivation::none && (!op.absorbs || !op.absorbs(view, marks.activation)))
+    return view.invalid(fmt::format("no kernel of this operator applies {} to its output", name_of(marks.activation)));
   const NodeMarks& of_op = op.marks;
   const bool known = marks.classes_last <= of_op.classes_last && marks.transposed_a <= of_op.transposed_a &&
                      marks.transposed_b <= of_op.transposed_b && marks.detached <= of_op.detached &&

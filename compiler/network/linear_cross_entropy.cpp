@@ -67,7 +67,8 @@ class Finder {
   std::optional<Linear> product_of_rows(NodeId id, int64_t classes) const {
     const NodeView view(network_, node(id));
     const bool gemm = view.node().op == "Gemm";
-    if ((!gemm && view.node().op != "MatMul") || view.node().marks.relu || view.node().marks.transposed_a)
+    const NodeMarks& marks = view.node().marks;
+    if ((!gemm && view.node().op != "MatMul") || marks.activation != FusedActivation::none || marks.transposed_a)
       return std::nullopt;
     if (gemm && (view.real("alpha", 1) != 1 || view.real("beta", 1) != 1 || view.integer("transA", 0) != 0))
       return std::nullopt;

@@ -29,7 +29,7 @@ std::vector<Sample> samples() {
   std::vector<Sample> all = binary_samples(-1, 1);
   all.push_back({.name = "relu",
                  .inputs = {{.dims = {kBatch, {32}, {3}, {4}}}, {.dims = {kBatch, {32}, {3}, {4}}}},
-                 .marks = {.relu = true}});
+                 .marks = {.activation = FusedActivation::relu}});
   return all;
 }
 
@@ -54,7 +54,9 @@ const Op op_Add{.name = "Add",
                 .backward = add::backward,
                 .any_type = true,
                 .layout_of = binary_layout,
-                .absorbs_relu = [](const NodeView& node) { return !add::number(node); },
+                .absorbs = [](const NodeView& node, FusedActivation activation) {
+                  return only_relu(node, activation) && !add::number(node);
+                },
                 .adds_up = [](const NodeView& node, const std::vector<bool>& sums) {
                   return !has_relu(node) && adds_up_all(node, sums);
                 },

@@ -4,10 +4,13 @@
 // also normalizes by the running statistics: y is an affine function of x, sample by sample, and the backward reads the
 // running statistics instead of the saved ones.
 //   BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
-//   BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
+//   BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias, bias?}
 // mean and var are the batch statistics, saved for backward (var is biased: the sum of squares over its count) and
-// cached: when the forward is recomputed, it reads them and needs one pass over x. y is read only if a Relu is fused
-// (the mark relu, never read from a file): its zeros are the mask.
+// cached: when the forward is recomputed, it reads them and needs one pass over x.
+//
+// With a fused activation (the mark `activation`, never read from a file): y = activation(normalized). Of a Relu the
+// backward reads y, whose zeros are the mask. Of a Swish or HardSwish it reads the bias in slot 9, and computes the
+// normalized values, of which their slopes are functions, again from x.
 //
 // With an addend (input 5, never read from a file): y = normalized + addend, followed by the Relu. The forward reads
 // the addend in slot 8. The addend's gradient is dy, or dy masked by the Relu; a separate task computes the masked
@@ -30,8 +33,14 @@ BatchNormAttrs attrs_of(const NodeView& node) {
   return {.epsilon = node.real("epsilon", 1e-5),
           .momentum = node.real("momentum", 0.9),
           .frozen = is_frozen(node),
-          .relu = has_relu(node)};
+          .relu = has_relu(node),
+          .swish = node.node().marks.activation == FusedActivation::swish,
+          .hard_swish = node.node().marks.activation == FusedActivation::hard_swish};
 }
+
+// Per element: of the activation if the forward computes it, and of its slope.
+int64_t flops_of_gate(const BatchNormAttrs& attrs) { return attrs.swish ? 20 : attrs.hard_swish ? 4 : 0; }
+int64_t flops_of_slope(const BatchNormAttrs& attrs) { return attrs.swish ? 25 : attrs.hard_swish ? 6 : 0; }
 
 // The batch is never split into rounds: the number of samples is a constant.
 bool has_whole_batch(const Network& network) {
@@ -65,19 +74,20 @@ bool trains_before_addition(const TaskBuilder& build) {
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
   const bool frozen = is_frozen(node);
+  const BatchNormAttrs attrs = attrs_of(node);
   const auto stash = [&](const char* what) {
     return trains_before_addition(build) && !frozen
                ? build.write_stash(what, {DataType::f32, {node.input_type(0).dims[1]}})
                : Operand{};
   };
   TaskSpec task{.kernel = "BatchNormForward",
-                .attributes = to_attributes(attrs_of(node)),
+                .attributes = to_attributes(attrs),
                 .operands = {build.read_input(0), build.read_input(1), build.read_input(2),
                              frozen ? build.read_input(3) : build.update_input(3),
                              frozen ? build.read_input(4) : build.update_input(4), build.write_output(0), stash("mean"),
                              stash("var")},
                 .in_place = {{0, 5}},
-                .flops = flops_per_element(node.input_type(0), 7),
+                .flops = flops_per_element(node.input_type(0), 7 + flops_of_gate(attrs)),
                 .twice = {0},
                 .mixes_samples = !frozen};
   if (frozen) task.twice.clear();
@@ -98,23 +108,32 @@ void backward(TaskBuilder& build) {
     dy = gradient_before_relu(build);
     attrs.relu = false;
   }
-  build.task({.kernel = "BatchNormBackward",
-              .kind = TaskKind::backward,
-              .attributes = to_attributes(attrs),
-              .operands = {build.read_input(0), dy, build.read_input(1),
-                           attrs.frozen ? build.read_input(3) : build.read_stash("mean"),
-                           attrs.frozen ? build.read_input(4) : build.read_stash("var"),
-                           attrs.relu ? build.read_output(0) : Operand{}, build.write_gradient(0),
-                           build.write_gradient(1), build.write_gradient(2)},
-              .in_place = {{1, 6}, {0, 6}},
-              .flops = flops_per_element(build.node().input_type(0), 11),
-              .twice = {0, 1, 5},
-              .mixes_samples = !attrs.frozen});
+  TaskSpec task{.kernel = "BatchNormBackward",
+                .kind = TaskKind::backward,
+                .attributes = to_attributes(attrs),
+                .operands = {build.read_input(0), dy, build.read_input(1),
+                             attrs.frozen ? build.read_input(3) : build.read_stash("mean"),
+                             attrs.frozen ? build.read_input(4) : build.read_stash("var"),
+                             attrs.relu ? build.read_output(0) : Operand{}, build.write_gradient(0),
+                             build.write_gradient(1), build.write_gradient(2)},
+                .in_place = {{1, 6}, {0, 6}},
+                .flops = flops_per_element(build.node().input_type(0), 11 + 2 * flops_of_slope(attrs)),
+                .twice = {0, 1, 5},
+                .mixes_samples = !attrs.frozen};
+  if (attrs.swish || attrs.hard_swish) {
+    task.operands.push_back(build.read_input(2));
+    task.in_place = {{1, 6}};  // kernels may write to dx before they have read x for the last time
+  }
+  build.task(std::move(task));
   if (build.wants_gradient(kAddend)) build.give_gradient(kAddend, dy);
 }
 
 std::vector<Sample> samples() {
-  const auto sample = [](std::string name, Dims x, bool relu, bool adds = false, bool frozen = false) {
+  using enum FusedActivation;
+  struct With {
+    bool addend = false, frozen = false;
+  };
+  const auto sample = [](std::string name, Dims x, FusedActivation activation, With with = {}) {
     const Dims channels = {x[1]};
     Sample made{.name = std::move(name),
                 .inputs = {{.dims = x, .low = -1, .high = 2},
@@ -122,24 +141,29 @@ std::vector<Sample> samples() {
                            {.dims = channels, .kind = ValueKind::parameter},
                            {.dims = channels, .kind = ValueKind::statistic},
                            {.dims = channels, .kind = ValueKind::statistic, .low = 0.5, .high = 2}},
-                .marks = {.relu = relu, .frozen_statistics = frozen}};
-    if (adds) made.inputs.push_back({.dims = x});
+                .marks = {.activation = activation, .frozen_statistics = with.frozen}};
+    if (with.addend) made.inputs.push_back({.dims = x});
     return made;
   };
-  Sample many_kinks = sample("addend_large", {kBatch, {2}, {22}, {22}}, true, true);
+  Sample many_kinks = sample("addend_large", {kBatch, {2}, {22}, {22}}, relu, {.addend = true});
   many_kinks.check_gradient = false;
-  return {sample("image", {kBatch, {3}, {5}, {5}}, false),
-          sample("relu", {kBatch, {3}, {4}, {3}}, true),
-          sample("flat", {kBatch, {5}}, false),
-          sample("blocked", {kBatch, {16}, {3}, {3}}, false),
-          sample("blocked_relu", {kBatch, {32}, {2}, {3}}, true),
-          sample("large", {kBatch, {2}, {21}, {22}}, false),
-          sample("addend", {kBatch, {3}, {5}, {5}}, false, true),
-          sample("addend_relu", {kBatch, {3}, {4}, {3}}, true, true),
-          sample("addend_blocked_relu", {kBatch, {16}, {2}, {3}}, true, true),
-          sample("frozen", {kBatch, {3}, {5}, {5}}, false, false, true),
-          sample("frozen_blocked_relu", {kBatch, {16}, {3}, {3}}, true, false, true),
-          sample("frozen_addend_relu", {kBatch, {3}, {4}, {3}}, true, true, true),
+  return {sample("image", {kBatch, {3}, {5}, {5}}, none),
+          sample("relu", {kBatch, {3}, {4}, {3}}, relu),
+          sample("flat", {kBatch, {5}}, none),
+          sample("blocked", {kBatch, {16}, {3}, {3}}, none),
+          sample("blocked_relu", {kBatch, {32}, {2}, {3}}, relu),
+          sample("large", {kBatch, {2}, {21}, {22}}, none),
+          sample("addend", {kBatch, {3}, {5}, {5}}, none, {.addend = true}),
+          sample("addend_relu", {kBatch, {3}, {4}, {3}}, relu, {.addend = true}),
+          sample("addend_blocked_relu", {kBatch, {16}, {2}, {3}}, relu, {.addend = true}),
+          sample("frozen", {kBatch, {3}, {5}, {5}}, none, {.frozen = true}),
+          sample("frozen_blocked_relu", {kBatch, {16}, {3}, {3}}, relu, {.frozen = true}),
+          sample("frozen_addend_relu", {kBatch, {3}, {4}, {3}}, relu, {.addend = true, .frozen = true}),
+          sample("swish", {kBatch, {3}, {4}, {3}}, swish),
+          sample("blocked_swish", {kBatch, {32}, {2}, {3}}, swish),
+          sample("frozen_swish", {kBatch, {5}}, swish, {.frozen = true}),
+          sample("hard_swish", {kBatch, {3}, {5}, {5}}, hard_swish),
+          sample("blocked_hard_swish", {kBatch, {16}, {3}, {3}}, hard_swish),
           many_kinks};
 }
 
@@ -159,7 +183,10 @@ const Op op_BatchNormalization{.name = "BatchNormalization",
                                .layout = LayoutRule::channels,
                                .addend = batch_normalization::kAddend,
                                .marks = {.frozen_statistics = true},
-                               .absorbs_relu = [](const NodeView&) { return true; },
+                               .absorbs = [](const NodeView& node, FusedActivation activation) {
+                                 return activation == FusedActivation::relu ||
+                                        !node.has_input(batch_normalization::kAddend);
+                               },
                                .samples = batch_normalization::samples};
 
 }  // namespace plimsoll

@@ -15,8 +15,11 @@ Result<Dims> groups_and_elements(const NodeView& node, int64_t groups) {
   return Dims{rows, {elements.value / groups}};
 }
 
+bool has_swish(const NodeView& node) { return node.node().marks.activation == FusedActivation::swish; }
+
 Attributes group_attributes(const NodeView& node, int64_t groups) {
-  return to_attributes(GroupNormAttrs{.epsilon = node.real("epsilon", 1e-5), .groups = groups});
+  return to_attributes(
+      GroupNormAttrs{.epsilon = node.real("epsilon", 1e-5), .groups = groups, .swish = has_swish(node)});
 }
 
 // The scale or the bias as one row.
@@ -64,23 +67,28 @@ void forward_channel_normalization(TaskBuilder& build, int64_t groups) {
                            viewed(build.read_input(2), factors_of(node, 2)), viewed(build.write_output(0), view),
                            stash("mean"), stash("deviation")},
               .in_place = {{0, 3}},
-              .flops = flops_per_element(node.input_type(0), 8)});
+              .flops = flops_per_element(node.input_type(0), has_swish(node) ? 28 : 8)});
 }
 
 void backward_channel_normalization(TaskBuilder& build, int64_t groups) {
   const NodeView& node = build.node();
   const Dims view = groups_and_elements(node, groups).value();
-  build.task({.kernel = "GroupNormBackward",
-              .kind = TaskKind::backward,
-              .attributes = group_attributes(node, groups),
-              .operands = {viewed(build.read_input(0), view), viewed(build.read_gradient(0), view),
-                           viewed(build.read_input(1), factors_of(node, 1)), build.read_stash("mean"),
-                           build.read_stash("deviation"), viewed(build.write_gradient(0), view),
-                           viewed(build.write_gradient(1), factors_of(node, 1)),
-                           viewed(build.write_gradient(2), factors_of(node, 2))},
-              .in_place = {{1, 5}, {0, 5}},
-              .flops = flops_per_element(node.input_type(0), 14),
-              .twice = {0, 1}});
+  TaskSpec task{.kernel = "GroupNormBackward",
+                .kind = TaskKind::backward,
+                .attributes = group_attributes(node, groups),
+                .operands = {viewed(build.read_input(0), view), viewed(build.read_gradient(0), view),
+                             viewed(build.read_input(1), factors_of(node, 1)), build.read_stash("mean"),
+                             build.read_stash("deviation"), viewed(build.write_gradient(0), view),
+                             viewed(build.write_gradient(1), factors_of(node, 1)),
+                             viewed(build.write_gradient(2), factors_of(node, 2))},
+                .in_place = {{1, 5}, {0, 5}},
+                .flops = flops_per_element(node.input_type(0), has_swish(node) ? 64 : 14),
+                .twice = {0, 1}};
+  if (has_swish(node)) {
+    task.operands.push_back(viewed(build.read_input(2), factors_of(node, 2)));
+    task.in_place = {{1, 5}};  // kernels may write to dx before they have read x for the last time
+  }
+  build.task(std::move(task));
 }
 
 Sample channel_normalization_sample(std::string name, Dims x, int64_t factors,

@@ -98,7 +98,7 @@ std::vector<Sample> samples() {
     Sample sample{.name = std::move(name),
                   .inputs = {{.dims = x}, {.dims = w, .kind = ValueKind::parameter}},
                   .attributes = std::move(attributes),
-                  .marks = {.relu = relu}};
+                  .marks = {.activation = relu ? FusedActivation::relu : FusedActivation::none}};
     if (bias) sample.inputs.push_back({.dims = {w[0]}, .kind = ValueKind::parameter});
     return sample;
   };
@@ -155,7 +155,7 @@ const Op op_Conv{.name = "Conv",
                  .backward = conv::backward,
                  .layout = LayoutRule::any,
                  .weight_layout = conv::weight_layout,
-                 .absorbs_relu = [](const NodeView&) { return true; },
+                 .absorbs = only_relu,
                  .precision = PrecisionRule::products,
                  .factors = {0, 1},
                  .samples = conv::samples};

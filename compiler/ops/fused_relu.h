@@ -5,7 +5,10 @@
 
 namespace plimsoll {
 
-inline bool has_relu(const NodeView& node) { return node.node().marks.relu; }
+// For Op::absorbs.
+inline bool only_relu(const NodeView&, FusedActivation activation) { return activation == FusedActivation::relu; }
+
+inline bool has_relu(const NodeView& node) { return node.node().marks.activation == FusedActivation::relu; }
 
 // The gradient with respect to the Relu's input: the output's gradient where the output is positive, else 0. It is
 // computed by a separate task that may work in place. Without a Relu it is the output's gradient, unchanged.

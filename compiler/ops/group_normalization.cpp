@@ -24,8 +24,11 @@ std::vector<Sample> samples() {
                              channel_normalization_sample("series", {kBatch, {4}, {9}}, 4, groups(4)),
                              channel_normalization_sample("volume", {kBatch, {4}, {2}, {3}, {3}}, 4, groups(1)),
                              channel_normalization_sample("by_group", {kBatch, {6}, {5}}, 3, groups(3)),
-                             channel_normalization_sample("many", {kBatch, {32}, {2}, {2}}, 32, groups(8))};
-  all[3].opset = 18;
+                             channel_normalization_sample("many", {kBatch, {32}, {2}, {2}}, 32, groups(8)),
+                             channel_normalization_sample("swish", {kBatch, {6}, {3}, {4}}, 6, groups(2)),
+                             channel_normalization_sample("by_group_swish", {kBatch, {6}, {5}}, 3, groups(3))};
+  all[3].opset = all[6].opset = 18;
+  all[5].marks.activation = all[6].marks.activation = FusedActivation::swish;
   return all;
 }
 
@@ -42,6 +45,7 @@ const Op op_GroupNormalization{
     .infer = group_normalization::infer,
     .forward = group_normalization::forward,
     .backward = group_normalization::backward,
+    .absorbs = only_swish,
     .samples = group_normalization::samples};
 
 }  // namespace plimsoll

@@ -29,6 +29,7 @@ const Op op_InstanceNormalization{.name = "InstanceNormalization",
                                   .infer = instance_normalization::infer,
                                   .forward = instance_normalization::forward,
                                   .backward = instance_normalization::backward,
+                                  .absorbs = only_swish,
                                   .samples = instance_normalization::samples};
 
 }  // namespace plimsoll

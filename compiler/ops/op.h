@@ -172,11 +172,11 @@ struct Op {
   // The input that the node's kernels add to their result; it has the result's type. It comes after the inputs of the
   // model, and only network/fuse_additions.h sets it. -1: none.
   int addend = -1;
-  // Marks other than Relu that passes may set on its nodes. `padding_index` stands for any number, `factors` for any
-  // narrow type.
+  // Marks other than the activation that passes may set on its nodes. `padding_index` stands for any number, `factors`
+  // for any narrow type.
   NodeMarks marks = {};
-  // True if the node has kernels that apply a Relu, enabled by NodeMarks::relu (fused_relu.h).
-  bool (*absorbs_relu)(const NodeView& node) = nullptr;
+  // Whether the node has kernels that apply this activation to their result, enabled by NodeMarks::activation.
+  bool (*absorbs)(const NodeView& node, FusedActivation activation) = nullptr;
   // Whether the outputs are sums (or means) over samples if the inputs have samples and the outputs have none. If the
   // batch is split into rounds, such sums are accumulated over the rounds (used by training/whole_batch.h).
   bool sums_samples = false;

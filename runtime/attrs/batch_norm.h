@@ -10,7 +10,8 @@ struct BatchNormAttrs {
   double epsilon = 1e-5;
   double momentum = 0.9;
   bool frozen = false;  // normalizes by the running statistics, also in training, and does not update them
-  bool relu = false;  // y = max(normalized, 0); the backward then reads y, too
+  // At most one: the activation of y. With `relu` the backward reads y, with the others the bias.
+  bool relu = false, swish = false, hard_swish = false;
 
   template <class Visitor>
   void visit(Visitor&& v) {
@@ -18,6 +19,8 @@ struct BatchNormAttrs {
     v("momentum", momentum);
     v("frozen", frozen);
     v("relu", relu);
+    v("swish", swish);
+    v("hard_swish", hard_swish);
   }
 };
 

@@ -52,27 +52,36 @@ TEST_CASE("the parts of a plane have each of its elements once, and at most two 
 }
 
 TEST_CASE("batch normalization sums planes of any size") {
-  const bool relu = GENERATE(false, true);
+  const int activation = GENERATE(0, 1, 2);
+  const bool relu = activation == 1, swish = activation == 2;
   for (const PlaneCase& s : kPlaneCases) {
-    INFO(s.n << " x " << s.c << " x " << s.h << " x " << s.w << (relu ? ", relu" : ""));
+    INFO(s.n << " x " << s.c << " x " << s.h << " x " << s.w << (relu ? ", relu" : swish ? ", swish" : ""));
     const int64_t all = s.n * s.c * s.pixels();
     const double count = static_cast<double>(s.n * s.pixels());
     const TensorDesc image = f32({s.n, s.c, s.h, s.w}), one = f32({s.c});
     GuardedFloats x(all, 0.37F, 3), dy(all, 0.73F), scale(s.c, 0, 1.5F), bias(s.c, 0, 0.1F), moving_mean(s.c),
         moving_var(s.c, 0, 1), y(all), mean(s.c), var(s.c), dx(all), dscale(s.c), dbias(s.c);
-    const BatchNormAttrs attrs{.relu = relu};
+    const BatchNormAttrs attrs{.relu = relu, .swish = swish};
     run_on<BatchNormForward>(
         attrs, {read(image), read(one), read(one), update(one), update(one), write(image), write(one), write(one)},
         {&x, &scale, &bias, &moving_mean, &moving_var, &y, &mean, &var});
     run_on<BatchNormBackward>(
         attrs,
-        {read(image), read(image), read(one), read(one), read(one), read(image), write(image), write(one), write(one)},
-        {&x, &dy, &scale, &mean, &var, &y, &dx, &dscale, &dbias});
+        {read(image), read(image), read(one), read(one), read(one), read(image), write(image), write(one), write(one),
+         read(one)},
+        {&x, &dy, &scale, &mean, &var, &y, &dx, &dscale, &dbias, &bias});
     std::vector<double> sum(static_cast<size_t>(s.c)), squares(sum), g(sum), g_off(sum), size(sum);
     for_each_element(s, [&](int64_t i, int64_t c, int64_t) { sum[static_cast<size_t>(c)] += x.at(i); });
     for_each_element(s, [&](int64_t i, int64_t channel, int64_t) {
       const size_t c = static_cast<size_t>(channel);
-      const double off = x.at(i) - sum[c] / count, slope = relu && !(y.at(i) > 0) ? 0 : dy.at(i);
+      const double off = x.at(i) - sum[c] / count;
+      double slope = relu && !(y.at(i) > 0) ? 0 : dy.at(i);
+      if (swish) {
+        const double normalized = off / std::sqrt(var.at(channel) + attrs.epsilon);
+        const double z = scale.at(channel) * normalized + bias.at(channel), gate = 1 / (1 + std::exp(-z));
+        CHECK(std::abs(y.at(i) - z * gate) <= 1e-5 * (1 + std::abs(z)));
+        slope *= gate + z * gate * (1 - gate);
+      }
       squares[c] += off * off;
       g[c] += slope;
       g_off[c] += slope * off;

@@ -50,8 +50,45 @@ TEST_CASE("a Relu melts into the node before it, when it is the only reader") {
   fuse_activations(chain.network);
   CHECK(chain.ops() == "Conv Conv Relu Relu");
   CHECK(chain.network.nodes[NodeId(0)].outputs[0] == b);
-  CHECK(chain.network.nodes[NodeId(0)].marks.relu);
-  CHECK(chain.network.nodes[NodeId(1)].marks.relu == false);
+  CHECK(chain.network.nodes[NodeId(0)].marks.activation == FusedActivation::relu);
+  CHECK(chain.network.nodes[NodeId(1)].marks.activation == FusedActivation::none);
+}
+
+//   x ─ BN ─ a ─ Swish ─ b ─ BN(+ x) ─ c ─ Swish ─ d ─ Conv ─ e ─ HardSwish ─ f ─ BN ─ g ─ HardSwish ─ h
+TEST_CASE("a Swish melts into a batch normalization without an addend, and into no convolution") {
+  FuseChain chain;
+  const ValueId x = chain.image("x", 16), a = chain.image("a", 16), b = chain.image("b", 16), c = chain.image("c", 16);
+  const ValueId d = chain.image("d", 16), e = chain.image("e", 16), f = chain.image("f", 16), g = chain.image("g", 16);
+  const ValueId h = chain.image("h", 16), w = chain.value("w", {{16}, {16}, {1}, {1}}, ValueKind::parameter);
+  const ValueId scale = chain.value("s", {{16}}, ValueKind::parameter),
+                mean = chain.value("m", {{16}}, ValueKind::statistic);
+  chain.node("BatchNormalization", {x, scale, scale, mean, mean}, a);
+  chain.node("Swish", {a}, b);
+  chain.node("BatchNormalization", {b, scale, scale, mean, mean, x}, c);
+  chain.node("Swish", {c}, d);
+  chain.node("Conv", {d, w}, e);
+  chain.node("HardSwish", {e}, f);
+  chain.node("BatchNormalization", {f, scale, scale, mean, mean}, g);
+  chain.node("HardSwish", {g}, h);
+  chain.network.outputs = {h};
+  fuse_activations(chain.network);
+  CHECK(chain.ops() == "BatchNormalization BatchNormalization Swish Conv HardSwish BatchNormalization");
+  CHECK(chain.network.nodes[NodeId(0)].marks.activation == FusedActivation::swish);
+  CHECK(chain.network.nodes[NodeId(0)].outputs == std::vector{b});
+  CHECK(chain.network.nodes[NodeId(5)].marks.activation == FusedActivation::hard_swish);
+}
+
+TEST_CASE("a Swish with another factor is not melted") {
+  FuseChain chain;
+  const ValueId x = chain.image("x", 16), a = chain.image("a", 16), b = chain.image("b", 16);
+  const ValueId scale = chain.value("s", {{16}}, ValueKind::parameter),
+                mean = chain.value("m", {{16}}, ValueKind::statistic);
+  chain.node("BatchNormalization", {x, scale, scale, mean, mean}, a);
+  chain.node("Swish", {a}, b);
+  chain.network.nodes.back().attributes["alpha"] = 1.702;
+  chain.network.outputs = {b};
+  fuse_activations(chain.network);
+  CHECK(chain.ops() == "BatchNormalization Swish");
 }
 
 TEST_CASE("an output of the network is not melted away") {
@@ -91,10 +128,10 @@ TEST_CASE("an Add melts into the batch normalization before it, and a Relu behin
   CHECK(first.name == "BatchNormalization1");
   CHECK(first.inputs == std::vector{x, scale, scale, mean, mean, a});
   CHECK(first.outputs == std::vector{d});
-  CHECK(first.marks.relu);
+  CHECK(first.marks.activation == FusedActivation::relu);
   CHECK(second.inputs == std::vector{d, scale, scale, mean, mean, d});
   CHECK(second.outputs == std::vector{f});
-  CHECK(second.marks.relu == false);
+  CHECK(second.marks.activation == FusedActivation::none);
 }
 
 //   x ─ BN ─ a ─┬─ Add ─ d          b is made after a, but must exist before the Add, so the fused node moves there

@@ -90,7 +90,7 @@ TEST_CASE("a network of a text is checked before a pass sees it") {
   CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n Matmul opset=13 read %x %w write %y\n"),
              Contains("unknown operator"));
   CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x %w write %y relu\n"),
-             Contains("applies a Relu"));
+             Contains("applies relu to its output"));
   CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y transposed_a\n"),
              Contains("a mark that its operator does not support"));
   CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y detached\n"),

@@ -89,7 +89,7 @@ TEST_CASE("what makes no sum over samples needs the whole batch") {
   // A Relu that was fused into an addition.
   CHECK_THAT(first([](LossChain& c) {
                const ValueId sum = c.node("Add", {c.mean(c.squares()), c.mean(c.scores)});
-               c.network.nodes.back().marks.relu = true;
+               c.network.nodes.back().marks.activation = FusedActivation::relu;
                return sum;
              }),
              Contains("Add"));

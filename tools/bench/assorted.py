@@ -52,3 +52,25 @@ class Assorted(nn.Module):
 
 def make_assorted():
     return Assorted()
+
+
+class SmoothActivations(nn.Module):
+    """Activations after normalizations, which the compiler fuses if no sum comes between."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(3, 16, 3, stride=2, padding=1), nn.BatchNorm2d(16), nn.SiLU(),
+                                   nn.Conv2d(16, 16, 3, padding=1, groups=16), nn.BatchNorm2d(16), nn.Hardswish(),
+                                   nn.Conv2d(16, 10, 1), nn.BatchNorm2d(10), nn.SiLU(), nn.Conv2d(10, 16, 1))
+        self.norm = nn.BatchNorm2d(16)
+        self.last = nn.Sequential(nn.Conv2d(16, 24, 3), nn.GroupNorm(4, 24), nn.SiLU(), nn.Conv2d(24, 32, 3),
+                                  nn.InstanceNorm2d(32, affine=True), nn.SiLU(), nn.AdaptiveAvgPool2d(2),
+                                  nn.Flatten(), nn.Linear(128, 1000))
+
+    def forward(self, x):
+        x = self.first(x)
+        return self.last(nn.functional.silu(x + self.norm(x)))
+
+
+def make_smooth_activations():
+    return SmoothActivations()

@@ -52,6 +52,7 @@ MODELS = {
     "encoder": (transformers.make_encoder, transformers.TOKENS, 4, [1, 2, 3]),
     "vit": (transformers.make_vit, 32, 4, [1, 2, 3]),
     "assorted": (assorted.make_assorted, 24, 4, [1, 2, 3]),
+    "smooth_activations": (assorted.make_smooth_activations, 24, 4, [1, 2, 3]),
     "shared": (shared.make_shared, 24, 4, [1, 2, 3]),
     "frozen_norm": (shared.make_frozen_norm, 24, 4, [1, 2, 3]),
     "buffers": (shared.make_buffers, 24, 4, [1, 2, 3]),

@@ -63,19 +63,6 @@ struct HardSigmoidSlope {
   __device__ float operator()(float y, float dy) const { return y > 0.0F && y < 1.0F ? alpha * dy : 0.0F; }
 };
 
-struct HardSwish {
-  __device__ float operator()(float x) const {
-    const float gate = x * (1.0F / 6) + 0.5F;
-    return x * (gate > 1.0F ? 1.0F : gate < 0.0F ? 0.0F : gate);
-  }
-};
-struct HardSwishSlope {
-  __device__ float operator()(float x, float dy) const {
-    const float slope = x * (1.0F / 3) + 0.5F;
-    return dy * (x >= 3.0F ? 1.0F : x <= -3.0F ? 0.0F : slope);
-  }
-};
-
 struct Softplus {
   __device__ float operator()(float x) const { return (x > 0 ? x : 0.0F) + log1pf(expf(-fabsf(x))); }
 };
@@ -130,8 +117,8 @@ PLIMSOLL_CUDA_KERNEL(ClipForward, return cuda::map(operands, Clip{f(attrs.min), 
 PLIMSOLL_CUDA_KERNEL(ClipBackward, return cuda::map2(operands, ClipSlope{f(attrs.min), f(attrs.max)});)
 PLIMSOLL_CUDA_KERNEL(HardSigmoidForward, return cuda::map(operands, HardSigmoid{f(attrs.alpha), f(attrs.beta)});)
 PLIMSOLL_CUDA_KERNEL(HardSigmoidBackward, return cuda::map2(operands, HardSigmoidSlope{f(attrs.alpha)});)
-PLIMSOLL_CUDA_KERNEL(HardSwishForward, return cuda::map(operands, HardSwish{});)
-PLIMSOLL_CUDA_KERNEL(HardSwishBackward, return cuda::map2(operands, HardSwishSlope{});)
+PLIMSOLL_CUDA_KERNEL(HardSwishForward, return cuda::map(operands, cuda::GateValue<cuda::HardSwishGate>{});)
+PLIMSOLL_CUDA_KERNEL(HardSwishBackward, return cuda::map2(operands, cuda::GateSlope<cuda::HardSwishGate>{});)
 PLIMSOLL_CUDA_KERNEL(SoftplusForward, return cuda::map(operands, Softplus{});)
 PLIMSOLL_CUDA_KERNEL(SoftplusBackward, return cuda::map2(operands, SoftplusSlope{});)
 PLIMSOLL_CUDA_KERNEL(LogSigmoidForward, return cuda::map(operands, LogSigmoid{f(attrs.alpha)});)

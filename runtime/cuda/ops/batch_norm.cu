@@ -1,10 +1,10 @@
 // BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var, addend?}
-// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
+// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias, bias?}
 //
 // Each takes two launches: the sums of every channel, whose last block also computes what follows from them
-// (batch_norm.h), and one pass over all elements, which adds the addend and applies the fused Relu. When recomputed,
-// the forward reads mean and var. The normalization always uses mean and var as they are stored, so that both ways give
-// the same bits.
+// (batch_norm.h), and one pass over all elements, which adds the addend and applies the fused activation. When
+// recomputed, the forward reads mean and var. The normalization always uses mean and var as they are stored, so that
+// both ways give the same bits.
 #include <algorithm>
 
 #include "runtime/cuda/device/reduce.h"
@@ -100,9 +100,9 @@ __global__ void statistics_kernel(int64_t channels, const float* mean, const flo
   if (c < channels) end.put(c, mean[c], var[c]);
 }
 
-template <Step kStep, bool kAdd, bool kRelu, class Index, class T>
-__global__ void normalize_kernel(Index n, Index pixels, Index channels, const T* x, const float* factor,
-                                 const float* offset, const T* addend, T* y) {
+template <Step kStep, bool kAdd, class Activation, class Index, class T>
+__global__ void normalize_kernel(Activation activation, Index n, Index pixels, Index channels, const T* x,
+                                 const float* factor, const float* offset, const T* addend, T* y) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const ChannelsOfThread<kStep, Index> c(static_cast<Index>(number), pixels, channels);
@@ -111,9 +111,8 @@ __global__ void normalize_kernel(Index n, Index pixels, Index channels, const T*
   Few<kAtOnce> more = v;
   if constexpr (kAdd) more = cuda::load_few<kAtOnce>(addend + kAtOnce * number);
   cuda::store_few(y + kAtOnce * number, cuda::by_element(
-                                            [](float from, float slope, float constant, float added) {
-    const float value = kAdd ? from * slope + constant + added : from * slope + constant;
-    return kRelu ? (value > 0 ? value : 0) : value;
+                                            [&](float from, float slope, float constant, float added) {
+    return activation.value(kAdd ? from * slope + constant + added : from * slope + constant);
                                             },
                                             v, c.load(factor), c.load(offset), more));
 }
@@ -155,7 +154,7 @@ void by_stretch(const Channels& shape, Body body) {
   }
 }
 
-constexpr size_t kForwardAddend = 8;  // slot, if present
+constexpr size_t kForwardAddend = 8, kBackwardBias = 9;  // slots, if present
 
 // For the forward: mean and var are read.
 bool remembered(std::span<const OperandDesc> operands) { return operands[6].access == Access::read; }
@@ -174,8 +173,8 @@ int64_t moments_bytes(const BatchNormAttrs& attrs, const Channels& shape, std::s
                          : bytes_of_parts<MomentsOfColumns<1, float>>(shape);
 }
 int64_t sums_bytes(const Channels& shape) {
-  return shape.by_four() ? bytes_of_parts<GradientSumsOfColumns<4, false, float>>(shape)
-                         : bytes_of_parts<GradientSumsOfColumns<1, false, float>>(shape);
+  return shape.by_four() ? bytes_of_parts<GradientSumsOfColumns<4, PlainOutput, float>>(shape)
+                         : bytes_of_parts<GradientSumsOfColumns<1, PlainOutput, float>>(shape);
 }
 
 template <class T>
@@ -216,20 +215,21 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
     const T* const addend = adds ? cuda::in<T>(operand, kForwardAddend) : nullptr;
     T* const y = cuda::out<T>(operand, 5);
     cuda::by_flag(adds, [&](auto add) {
-      cuda::by_flag(attrs.relu, [&](auto relu) {
-        constexpr bool kAdd = decltype(add)::value, kRelu = decltype(relu)::value;
+      by_activation(attrs, [&](auto activation) {
+        using Activation = decltype(activation);
+        constexpr bool kAdd = decltype(add)::value;
         if (shape.beside)
           return by_group<T>(shape, [&](auto at_once, auto index, int64_t groups) {
             using Index = decltype(index);
             constexpr int kAtOnce = decltype(at_once)::value;
-            cuda::launch("batch normalization", normalize_columns_kernel<kAtOnce, kAdd, kRelu, Index, T>,
-                         cuda::blocks_for(groups), cuda::kThreads, context, static_cast<Index>(groups),
+            cuda::launch("batch normalization", normalize_columns_kernel<kAtOnce, kAdd, Activation, Index, T>,
+                         cuda::blocks_for(groups), cuda::kThreads, context, activation, static_cast<Index>(groups),
                          static_cast<Index>(shape.channels / kAtOnce), x, factor, factor + shape.channels, addend, y);
           });
         by_step(shape, [&](auto step, auto index, int64_t steps) {
           using Index = decltype(index);
-          cuda::launch("batch normalization", normalize_kernel<decltype(step)::value, kAdd, kRelu, Index, T>,
-                       cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
+          cuda::launch("batch normalization", normalize_kernel<decltype(step)::value, kAdd, Activation, Index, T>,
+                       cuda::blocks_for(steps), cuda::kThreads, context, activation, static_cast<Index>(steps),
                        static_cast<Index>(shape.pixels), static_cast<Index>(shape.channels), x, factor,
                        factor + shape.channels, addend, y);
         });
@@ -238,14 +238,16 @@ std::unique_ptr<Kernel> forward(const BatchNormAttrs& attrs, std::span<const Ope
   });
 }
 
-template <Step kStep, bool kRelu, class Index, class T>
+template <Step kStep, class Activation, class Index, class T>
 __global__ void __launch_bounds__(cuda::kThreads)
-    batch_norm_sums_kernel(Channels shape, int64_t first, const T* x, const T* dy, const T* y, GradientSums* sums,
-                           BackwardEnd end) {
+    batch_norm_sums_kernel(Activation activation, Channels shape, int64_t first, const T* x, const T* dy, const T* y,
+                           GradientSums* sums, BackwardEnd end) {
   using Part = cuda::PlanePart<kStep, Index>;
   constexpr int kAtOnce = Part::kAtOnce, kParts = kValuesOfThread / kAtOnce, kAhead = kParts < 4 ? kParts : 4;
   const int64_t c = first + int64_t{blockIdx.x} / shape.stretches, stretch = int64_t{blockIdx.x} % shape.stretches;
   const float middle = end.mean[c];
+  Line line{};
+  if constexpr (Activation::kReadsInput) line = end.line(c);
   float g_sum = 0, g_off = 0;
   for (int ahead = 0; ahead < kParts; ahead += kAhead) {
     Part parts[kAhead];
@@ -255,14 +257,15 @@ __global__ void __launch_bounds__(cuda::kThreads)
       parts[k] = shape.template part_of_thread<kStep, Index>(c, stretch, ahead + k);
       u[k] = parts[k].load(x);
       v[k] = parts[k].load(dy);
-      if constexpr (kRelu) w[k] = parts[k].load(y);
+      if constexpr (Activation::kReadsOutput) w[k] = parts[k].load(y);
       else w[k] = v[k];
     }
 #pragma unroll
     for (int k = 0; k < kAhead; ++k)
       for (int j = 0; j < kAtOnce; ++j) {
         const bool there = parts[k].has(j);
-        const float g = there ? masked<kRelu>(v[k].of[j], w[k].of[j]) : 0;
+        const float result = Activation::kReadsInput ? u[k].of[j] * line.factor + line.offset : w[k].of[j];
+        const float g = there ? activation.gradient(v[k].of[j], result) : 0;
         g_sum += g;
         g_off += there ? g * (u[k].of[j] - middle) : 0;
       }
@@ -282,9 +285,9 @@ __global__ void __launch_bounds__(cuda::kThreads)
   if (threadIdx.x == 0) end.finish(c, all.sums);
 }
 
-template <Step kStep, bool kRelu, class Index, class T>
-__global__ void gradient_kernel(Index n, Index pixels, Index channels, const T* x, const T* dy, const T* y,
-                                const float* p, T* dx) {
+template <Step kStep, class Activation, class Index, class T>
+__global__ void gradient_kernel(Activation activation, Index n, Index pixels, Index channels, const T* x, const T* dy,
+                                const T* y, const float* p, T* dx) {
   const int64_t number = cuda::thread_number();
   if (number >= static_cast<int64_t>(n)) return;
   const ChannelsOfThread<kStep, Index> c(static_cast<Index>(number), pixels, channels);
@@ -292,11 +295,14 @@ __global__ void gradient_kernel(Index n, Index pixels, Index channels, const T* 
   const Few<kAtOnce> u = cuda::load_few<kAtOnce>(x + kAtOnce * number),
                      v = cuda::load_few<kAtOnce>(dy + kAtOnce * number);
   Few<kAtOnce> w = v;
-  if constexpr (kRelu) w = cuda::load_few<kAtOnce>(y + kAtOnce * number);
+  if constexpr (Activation::kReadsOutput) w = cuda::load_few<kAtOnce>(y + kAtOnce * number);
+  if constexpr (Activation::kReadsInput)
+    w = cuda::by_element([](float from, float factor, float offset) { return from * factor + offset; }, u,
+                         c.load(p + 3 * channels), c.load(p + 4 * channels));
   cuda::store_few(dx + kAtOnce * number,
                   cuda::by_element(
-                      [](float from, float slope, float result, float of_slope, float of_x, float constant) {
-    return masked<kRelu>(slope, result) * of_slope + (from * of_x + constant);
+                      [&](float from, float slope, float result, float of_slope, float of_x, float constant) {
+    return activation.gradient(slope, result) * of_slope + (from * of_x + constant);
                       },
                       u, v, w, c.load(p), c.load(p + channels), c.load(p + 2 * channels)));
 }
@@ -317,41 +323,45 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
                           .scale = cuda::in(operand, 2),
                           .mean = cuda::in(operand, 3),
                           .var = cuda::in(operand, 4),
+                          .bias = reads_input(attrs) ? cuda::in(operand, kBackwardBias) : nullptr,
                           .dscale = cuda::out(operand, 7),
                           .dbias = cuda::out(operand, 8),
                           .p = p,
                           .q = p + shape.channels,
-                          .r = p + 2 * shape.channels};
-    cuda::by_flag(attrs.relu, [&](auto relu) {
-      constexpr bool kRelu = decltype(relu)::value;
+                          .r = p + 2 * shape.channels,
+                          .lines = reads_input(attrs) ? p + 3 * shape.channels : nullptr,
+                          .channels = shape.channels};
+    by_activation(attrs, [&](auto activation) {
+      using Activation = decltype(activation);
       if (shape.beside)
         return cuda::by_row(shape.channels, [&](auto at_once) {
+          using Work = GradientSumsOfColumns<decltype(at_once)::value, Activation, T>;
           cuda::sum_columns("sums of a batch's gradients", context, shape.columns,
-                            GradientSumsOfColumns<decltype(at_once)::value, kRelu, T>{x, dy, y, shape.channels, end},
-                            workspace);
+                            Work{x, dy, y, shape.channels, end, activation}, workspace);
         });
       by_stretch(shape, [&](auto step, auto index, int64_t first, int64_t blocks) {
         cuda::launch("sums of a batch's gradients",
-                     batch_norm_sums_kernel<decltype(step)::value, kRelu, decltype(index), T>, blocks, cuda::kThreads,
-                     context, shape, first, x, dy, y, reinterpret_cast<GradientSums*>(workspace), end);
+                     batch_norm_sums_kernel<decltype(step)::value, Activation, decltype(index), T>, blocks,
+                     cuda::kThreads, context, activation, shape, first, x, dy, y,
+                     reinterpret_cast<GradientSums*>(workspace), end);
       });
     });
     if (operand[6] == nullptr) return;
     T* const dx = cuda::out<T>(operand, 6);
-    cuda::by_flag(attrs.relu, [&](auto relu) {
-      constexpr bool kRelu = decltype(relu)::value;
+    by_activation(attrs, [&](auto activation) {
+      using Activation = decltype(activation);
       if (shape.beside)
         return by_group<T>(shape, [&](auto at_once, auto index, int64_t groups) {
           using Index = decltype(index);
           constexpr int kAtOnce = decltype(at_once)::value;
-          cuda::launch("batch normalization's gradient", gradient_of_columns_kernel<kAtOnce, kRelu, Index, T>,
-                       cuda::blocks_for(groups), cuda::kThreads, context, static_cast<Index>(groups),
+          cuda::launch("batch normalization's gradient", gradient_of_columns_kernel<kAtOnce, Activation, Index, T>,
+                       cuda::blocks_for(groups), cuda::kThreads, context, activation, static_cast<Index>(groups),
                        static_cast<Index>(shape.channels / kAtOnce), shape.channels, x, dy, y, p, dx);
         });
       by_step(shape, [&](auto step, auto index, int64_t steps) {
         using Index = decltype(index);
-        cuda::launch("batch normalization's gradient", gradient_kernel<decltype(step)::value, kRelu, Index, T>,
-                     cuda::blocks_for(steps), cuda::kThreads, context, static_cast<Index>(steps),
+        cuda::launch("batch normalization's gradient", gradient_kernel<decltype(step)::value, Activation, Index, T>,
+                     cuda::blocks_for(steps), cuda::kThreads, context, activation, static_cast<Index>(steps),
                      static_cast<Index>(shape.pixels), static_cast<Index>(shape.channels), x, dy, y, p, dx);
       });
     });
@@ -371,9 +381,10 @@ std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<con
   return cuda::by_real(operands[0].tensor.type, [&](auto zero) { return forward<decltype(zero)>(attrs, operands); });
 }
 
-std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
   const Channels shape(operands[0].tensor);
-  return {{.workspace_bytes = sums_bytes(shape) + 3 * shape.channels * static_cast<int64_t>(sizeof(float))}};
+  const int64_t of_channel = reads_input(attrs) ? 5 : 3;
+  return {{.workspace_bytes = sums_bytes(shape) + of_channel * shape.channels * static_cast<int64_t>(sizeof(float))}};
 }
 
 std::unique_ptr<Kernel> BatchNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,

@@ -8,9 +8,11 @@
 #pragma once
 
 #include "runtime/attrs/batch_norm.h"
+#include "runtime/attrs/batch_norm.h"
 #include "runtime/cuda/device/column_sum.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/layout.h"
+#include "runtime/cuda/ops/gates.h"
 #include "runtime/cuda/ops/plane_steps.h"
 
 namespace plimsoll::cuda::batch_norm {
@@ -76,7 +78,13 @@ struct ForwardEnd {
   }
 };
 
-// The sums of a channel's gradient: of g = dy, masked by a fused Relu, and of g * (x - mean).
+// y = factor * x + offset, before the activation.
+struct Line {
+  float factor, offset;
+};
+
+// The sums of a channel's gradient: of g = dy, masked by a fused Relu or times the slope of another activation, and of
+// g * (x - mean).
 using GradientSums = Sums<2>;
 
 // What the backward computes of them, with z = (x - mean) / std:
@@ -88,9 +96,17 @@ struct BackwardEnd {
   double count, epsilon;
   bool frozen, adds_scale, adds_bias;
   const float *scale, *mean, *var;
+  const float *bias;      // for an activation with a slope
   float *dscale, *dbias;  // may be nullptr
   float *p, *q, *r;       // dx = p * g + q * x + r
+  float *lines;           // factor[channels], offset[channels]; nullptr: the activation has no slope
+  int64_t channels;
 
+  // As in the forward (ForwardEnd::put).
+  __device__ Line line(int64_t c) const {
+    const double a = scale[c] / sqrt(static_cast<double>(var[c]) + epsilon);
+    return {static_cast<float>(a), static_cast<float>(bias[c] - static_cast<double>(mean[c]) * a)};
+  }
   __device__ void finish(int64_t c, const GradientSums &sums) const {
     const double g = sums.of[0], g_off = sums.of[1], deviation = sqrt(static_cast<double>(var[c]) + epsilon);
     const double slope = scale[c] / deviation, across = g_off / (deviation * deviation * count);
@@ -99,12 +115,41 @@ struct BackwardEnd {
     r[c] = frozen ? 0 : static_cast<float>(slope * (across * mean[c] - g / count));
     if (dscale) dscale[c] = static_cast<float>(g_off / deviation) + (adds_scale ? dscale[c] : 0);
     if (dbias) dbias[c] = static_cast<float>(g) + (adds_bias ? dbias[c] : 0);
+    if (lines == nullptr) return;
+    const Line of_channel = line(c);
+    lines[c] = of_channel.factor;
+    lines[channels + c] = of_channel.offset;
   }
 };
 
-template <bool kRelu>
-__device__ float masked(float slope, float result) {
-  return kRelu && !(result > 0) ? 0 : slope;
+// The activation of y: none, a Relu, or one whose slope is a function of its input (gates.h), which the backward
+// computes again from x. gradient(dy, result): `result` is y of a Relu, else the activation's input.
+struct PlainOutput {
+  static constexpr bool kReadsOutput = false, kReadsInput = false;
+  __device__ float value(float x) const { return x; }
+  __device__ float gradient(float dy, float) const { return dy; }
+};
+struct ReluOutput {
+  static constexpr bool kReadsOutput = true, kReadsInput = false;
+  __device__ float value(float x) const { return x > 0 ? x : 0; }
+  __device__ float gradient(float dy, float y) const { return y > 0 ? dy : 0; }
+};
+template <class Gate>
+struct GateOutput {
+  static constexpr bool kReadsOutput = false, kReadsInput = true;
+  Gate gate;
+  __device__ float value(float x) const { return gate.value(x); }
+  __device__ float gradient(float dy, float x) const { return dy * gate.slope(x); }
+};
+
+inline bool reads_input(const BatchNormAttrs &attrs) { return attrs.swish || attrs.hard_swish; }
+
+template <class Body>
+void by_activation(const BatchNormAttrs &attrs, Body body) {
+  if (attrs.relu) return body(ReluOutput{});
+  if (attrs.swish) return body(GateOutput<SwishGate>{{1}});
+  if (attrs.hard_swish) return body(GateOutput<HardSwishGate>{});
+  body(PlainOutput{});
 }
 
 }  // namespace plimsoll::cuda::batch_norm

@@ -62,7 +62,7 @@ struct MomentsOfColumns {
 };
 
 // y, dy and x are loaded before the first of them is used.
-template <int kColumns, bool kRelu, class T>
+template <int kColumns, class Activation, class T>
 struct GradientSumsOfColumns {
   static constexpr int kAtOnce = kColumns, kAhead = 4;
   using Partial = GradientSums;
@@ -73,23 +73,35 @@ struct GradientSumsOfColumns {
   const T *x, *dy, *y;
   int64_t channels;
   BackwardEnd end;
+  Activation activation = {};
 
   struct Column {
     const T *x, *dy, *y;
     int64_t step;
     Few<kAtOnce> mean;
+    Line lines[kAtOnce];
+    Activation activation;
     __device__ Row load(int64_t row) const {
       Row loaded;
       loaded.x = load_few<kAtOnce>(x + row * step);
       loaded.dy = load_few<kAtOnce>(dy + row * step);
-      if constexpr (kRelu) loaded.y = load_few<kAtOnce>(y + row * step);
-      else loaded.y = loaded.dy;
+      if constexpr (Activation::kReadsOutput) loaded.y = load_few<kAtOnce>(y + row * step);
+      else loaded.y = loaded.x;
       return loaded;
+    }
+    // The gradient before the activation.
+    __device__ float gradient(const Row& row, int c) const {
+      const float result = Activation::kReadsInput ? row.x.of[c] * lines[c].factor + lines[c].offset : row.y.of[c];
+      return activation.gradient(row.dy.of[c], result);
     }
   };
   __device__ Column at(int64_t group) const {
     const int64_t c = kAtOnce * group;
-    return {x + c, dy + c, kRelu ? y + c : nullptr, channels, load_few<kAtOnce>(end.mean + c)};
+    Column column{x + c,    dy + c, Activation::kReadsOutput ? y + c : nullptr,
+                  channels, load_few<kAtOnce>(end.mean + c), {}, activation};
+    if constexpr (Activation::kReadsInput)
+      for (int k = 0; k < kAtOnce; ++k) column.lines[k] = end.line(c + k);
+    return column;
   }
 
   struct Running {
@@ -100,7 +112,7 @@ struct GradientSumsOfColumns {
         float of_rows = 0, of_products = 0;
 #pragma unroll
         for (int k = 0; k < kAhead; ++k) {
-          const float slope = k < there ? masked<kRelu>(rows[k].dy.of[c], rows[k].y.of[c]) : 0;
+          const float slope = k < there ? column.gradient(rows[k], c) : 0;
           of_rows += slope;
           of_products += slope * (rows[k].x.of[c] - column.mean.of[c]);
         }
@@ -116,9 +128,9 @@ struct GradientSumsOfColumns {
 
 // Four channels of a pixel, eight in bf16, or one: adjacent threads read the parameters of adjacent channels. If the
 // number of channels is a multiple of that, all accesses are aligned to 16 bytes.
-template <int kAtOnce, bool kAdd, bool kRelu, class Index, class T>
-__global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const T* x, const float* factor,
-                                         const float* offset, const T* addend, T* y) {
+template <int kAtOnce, bool kAdd, class Activation, class Index, class T>
+__global__ void normalize_columns_kernel(Activation activation, Index n, Index steps_of_pixel, const T* x,
+                                         const float* factor, const float* offset, const T* addend, T* y) {
   const int64_t number = thread_number(), at = kAtOnce * number;
   if (number >= static_cast<int64_t>(n)) return;
   const int64_t c = kAtOnce * static_cast<int64_t>(static_cast<Index>(number) % steps_of_pixel);
@@ -127,25 +139,27 @@ __global__ void normalize_columns_kernel(Index n, Index steps_of_pixel, const T*
   Few<kAtOnce> more = v;
   if constexpr (kAdd) more = load_few<kAtOnce>(addend + at);
   store_few(y + at, by_element(
-                        [](float from, float slope, float constant, float added) {
-    const float value = kAdd ? from * slope + constant + added : from * slope + constant;
-    return kRelu ? (value > 0 ? value : 0) : value;
+                        [&](float from, float slope, float constant, float added) {
+    return activation.value(kAdd ? from * slope + constant + added : from * slope + constant);
                         },
                         v, a, b, more));
 }
 
-template <int kAtOnce, bool kRelu, class Index, class T>
-__global__ void gradient_of_columns_kernel(Index n, Index steps_of_pixel, int64_t channels, const T* x, const T* dy,
-                                           const T* y, const float* p, T* dx) {
+template <int kAtOnce, class Activation, class Index, class T>
+__global__ void gradient_of_columns_kernel(Activation activation, Index n, Index steps_of_pixel, int64_t channels,
+                                           const T* x, const T* dy, const T* y, const float* p, T* dx) {
   const int64_t number = thread_number(), at = kAtOnce * number;
   if (number >= static_cast<int64_t>(n)) return;
   const float* const of = p + kAtOnce * static_cast<int64_t>(static_cast<Index>(number) % steps_of_pixel);
   const Few<kAtOnce> u = load_few<kAtOnce>(x + at), v = load_few<kAtOnce>(dy + at);
   Few<kAtOnce> w = v;
-  if constexpr (kRelu) w = load_few<kAtOnce>(y + at);
+  if constexpr (Activation::kReadsOutput) w = load_few<kAtOnce>(y + at);
+  if constexpr (Activation::kReadsInput)
+    w = by_element([](float from, float factor, float offset) { return from * factor + offset; }, u,
+                   load_few<kAtOnce>(of + 3 * channels), load_few<kAtOnce>(of + 4 * channels));
   store_few(dx + at, by_element(
-                         [](float from, float slope, float result, float of_slope, float of_x, float constant) {
-    return masked<kRelu>(slope, result) * of_slope + (from * of_x + constant);
+                         [&](float from, float slope, float result, float of_slope, float of_x, float constant) {
+    return activation.gradient(slope, result) * of_slope + (from * of_x + constant);
                          },
                          u, v, w, load_few<kAtOnce>(of), load_few<kAtOnce>(of + channels),
                          load_few<kAtOnce>(of + 2 * channels)));

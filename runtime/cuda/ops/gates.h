@@ -14,6 +14,17 @@ struct SwishGate {
   }
 };
 
+struct HardSwishGate {
+  __device__ float value(float x) const {
+    const float gate = x * (1.0F / 6) + 0.5F;
+    return x * (gate > 1.0F ? 1.0F : gate < 0.0F ? 0.0F : gate);
+  }
+  __device__ float slope(float x) const {
+    const float within = x * (1.0F / 3) + 0.5F;
+    return x >= 3.0F ? 1.0F : x <= -3.0F ? 0.0F : within;
+  }
+};
+
 struct GeluGate {
   bool by_tanh;
   static constexpr float kSqrtHalf = 0.70710678118654752F;

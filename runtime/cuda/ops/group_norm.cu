@@ -1,8 +1,10 @@
 // GroupNormForward  {x, scale, bias, y, mean, deviation}                 x [groups of all samples, elements of a group]
-// GroupNormBackward {x, dy, scale, mean, deviation, dx, dscale, dbias}
+// GroupNormBackward {x, dy, scale, mean, deviation, dx, dscale, dbias, bias?}
 //
 //   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
 //   dx = d · (g - Σg / n - h · Σ(g · h) / n)   with g = dy · scale
+//
+// With a fused Swish, y is the Swish of that, and dy below stands for dy times its slope.
 //
 // Each row is processed by one block. It consists of runs of elements with the same scale and bias: the pixels of a
 // channel, or the whole row. The sums of dy and of dy · h over each run are in the workspace, computed by one block per
@@ -14,6 +16,7 @@
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/layout.h"
 #include "runtime/cuda/device/reduce.h"
+#include "runtime/cuda/ops/gates.h"
 #include "runtime/cuda/ops/plane_steps.h"
 #include "runtime/cuda/ops/row_statistics.h"
 #include "runtime/kernels.h"
@@ -22,6 +25,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int kGroupThreads = 256;
+constexpr size_t kGroupNormBias = 8;  // slot of the backward
 
 struct GroupRuns {
   int64_t rows, columns;
@@ -62,7 +66,7 @@ void by_runs(const GroupRuns& runs, Body body) {
   });
 }
 
-template <cuda::Step kStep, bool kOneRun>
+template <cuda::Step kStep, bool kOneRun, bool kSwish>
 __global__ void __launch_bounds__(kGroupThreads, 6)
     group_norm_kernel(GroupRuns runs, double epsilon, const float* from, const float* scale, const float* bias,
                       float* to, float* means, float* deviations) {
@@ -76,7 +80,8 @@ __global__ void __launch_bounds__(kGroupThreads, 6)
     auto few = part.load(x);
     for (int k = 0; k < part.kAtOnce; ++k) {
       const float a = scale[first + run.of[k]], b = bias[first + run.of[k]];
-      few.of[k] = (few.of[k] - of_row.mean) * of_row.inverse_deviation * a + b;
+      const float normalized = (few.of[k] - of_row.mean) * of_row.inverse_deviation * a + b;
+      few.of[k] = kSwish ? cuda::SwishGate{1}.value(normalized) : normalized;
     }
     part.template put<false>(y, few);
   });
@@ -113,18 +118,25 @@ __device__ void add_samples(const GroupRuns& runs, int64_t factor, const float* 
   if (threadIdx.x == 1 && to.dbias) to.dbias[factor] = value + (to.add_bias ? to.dbias[factor] : 0.0F);
 }
 
+// The gradient before a Swish of `input`.
+__device__ float before_swish(float gradient, float input) { return gradient * cuda::SwishGate{1}.slope(input); }
+
 // {Σ dy · h, Σ dy} of this block's run. The block that arrives last at a group of adjacent elements of the scale adds
 // up their samples; the groups are single elements unless there are more than arrivals are counted for.
-template <cuda::Step kStep>
-__global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const float* slope, const float* means,
-                                       const float* deviations, float* sums, FactorGradients to) {
+template <cuda::Step kStep, bool kSwish>
+__global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const float* slope, const float* scale,
+                                       const float* bias, const float* means, const float* deviations, float* sums,
+                                       FactorGradients to) {
   const int64_t run = blockIdx.x, row = run / runs.of_row;
   const float mean = means[row], d = deviations[row];
+  const float a = kSwish ? scale[run % runs.factors] : 0, b = kSwish ? bias[run % runs.factors] : 0;
   double along = 0, sum = 0;
   for (int64_t i = threadIdx.x; i < cuda::parts_of_plane(kStep, runs.length); i += kGroupThreads) {
     const cuda::PlanePart<kStep, int64_t> part(run * runs.length, (run + 1) * runs.length, i);
-    const auto u = part.load(from), v = part.load(slope);
+    const auto u = part.load(from);
+    auto v = part.load(slope);
     for (int k = 0; k < part.kAtOnce; ++k) {
+      if constexpr (kSwish) v.of[k] = part.has(k) ? before_swish(v.of[k], (u.of[k] - mean) * d * a + b) : 0;
       along += part.has(k) ? static_cast<double>(v.of[k] * ((u.of[k] - mean) * d)) : 0;
       sum += static_cast<double>(v.of[k]);
     }
@@ -142,9 +154,10 @@ __global__ void group_norm_runs_kernel(GroupRuns runs, const float* from, const 
   for (int64_t factor = first; factor < end; ++factor) add_samples(runs, factor, sums, to);
 }
 
-template <cuda::Step kStep, bool kOneRun>
+template <cuda::Step kStep, bool kOneRun, bool kSwish>
 __global__ void group_norm_backward_kernel(GroupRuns runs, const float* from, const float* slope, const float* scale,
-                                           const float* means, const float* deviations, const float* sums, float* to) {
+                                           const float* bias, const float* means, const float* deviations,
+                                           const float* sums, float* to) {
   const int64_t i = blockIdx.x, n = runs.columns, first = i % runs.groups * runs.of_row;
   const cuda::RowOf<kStep> row(i, n);
   const float *const x = from + row.base, *const dy = slope + row.base;
@@ -164,6 +177,8 @@ __global__ void group_norm_backward_kernel(GroupRuns runs, const float* from, co
     auto few = part.load(dy);
     for (int k = 0; k < part.kAtOnce; ++k) {
       const float a = scale[first + run.of[k]];
+      if constexpr (kSwish)
+        few.of[k] = before_swish(few.of[k], (u.of[k] - mean) * d * a + bias[first + run.of[k]]);
       few.of[k] = d * (few.of[k] * a - middle - (u.of[k] - mean) * d * tilt);
     }
     part.template put<false>(dx, few);
@@ -176,11 +191,15 @@ PLIMSOLL_CUDA_KERNEL(GroupNormForward, {
   cuda::need_plain(operands);
   const GroupRuns runs = group_runs(operands[0].tensor, operands[1].tensor, attrs.groups);
   const double epsilon = attrs.epsilon;
+  const bool has_swish = attrs.swish;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte*) {
     by_runs(runs, [&](auto step, auto one_run) {
-      cuda::launch("group normalization", group_norm_kernel<decltype(step)::value, decltype(one_run)::value>, runs.rows,
-                   kGroupThreads, context, runs, epsilon, cuda::in(operand, 0), cuda::in(operand, 1),
-                   cuda::in(operand, 2), cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
+      cuda::by_flag(has_swish, [&](auto swish) {
+        cuda::launch("group normalization",
+                     group_norm_kernel<decltype(step)::value, decltype(one_run)::value, decltype(swish)::value>,
+                     runs.rows, kGroupThreads, context, runs, epsilon, cuda::in(operand, 0), cuda::in(operand, 1),
+                     cuda::in(operand, 2), cuda::out(operand, 3), cuda::out(operand, 4), cuda::out(operand, 5));
+      });
     });
   });
 })
@@ -194,23 +213,26 @@ std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<co
                                                 std::string_view) {
   cuda::need_plain(operands);
   const GroupRuns runs = group_runs(operands[0].tensor, operands[2].tensor, attrs.groups);
-  const bool add_scale = cuda::adds(operands[6]), add_bias = cuda::adds(operands[7]);
+  const bool add_scale = cuda::adds(operands[6]), add_bias = cuda::adds(operands[7]), has_swish = attrs.swish;
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    const float *const x = cuda::in(operand, 0), *const dy = cuda::in(operand, 1);
+    const float *const x = cuda::in(operand, 0), *const dy = cuda::in(operand, 1), *const scale = cuda::in(operand, 2);
+    const float* const bias = has_swish ? cuda::in(operand, kGroupNormBias) : nullptr;
     const float *const means = cuda::in(operand, 3), *const deviations = cuda::in(operand, 4);
     float* const sums = reinterpret_cast<float*>(workspace);
-    cuda::by_step_of_plane(cuda::step_of_plane(runs.length), [&](auto step) {
-      cuda::launch("sums of group normalization", group_norm_runs_kernel<decltype(step)::value>,
-                   runs.rows * runs.of_row, kGroupThreads, context, runs, x, dy, means, deviations, sums,
-                   FactorGradients{cuda::out(operand, 6), cuda::out(operand, 7), add_scale, add_bias});
-    });
-    if (operand[5])
+    cuda::by_flag(has_swish, [&](auto swish) {
+      constexpr bool kSwish = decltype(swish)::value;
+      cuda::by_step_of_plane(cuda::step_of_plane(runs.length), [&](auto step) {
+        cuda::launch("sums of group normalization", group_norm_runs_kernel<decltype(step)::value, kSwish>,
+                     runs.rows * runs.of_row, kGroupThreads, context, runs, x, dy, scale, bias, means, deviations, sums,
+                     FactorGradients{cuda::out(operand, 6), cuda::out(operand, 7), add_scale, add_bias});
+      });
+      if (operand[5] == nullptr) return;
       by_runs(runs, [&](auto step, auto one_run) {
         cuda::launch("gradient of group normalization",
-                     group_norm_backward_kernel<decltype(step)::value, decltype(one_run)::value>, runs.rows,
-                     kGroupThreads, context, runs, x, dy, cuda::in(operand, 2), means, deviations, sums,
-                     cuda::out(operand, 5));
+                     group_norm_backward_kernel<decltype(step)::value, decltype(one_run)::value, kSwish>, runs.rows,
+                     kGroupThreads, context, runs, x, dy, scale, bias, means, deviations, sums, cuda::out(operand, 5));
       });
+    });
   });
 }
 

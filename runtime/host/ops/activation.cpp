@@ -56,13 +56,10 @@ PLIMSOLL_ELEMENTWISE(HardSigmoidBackward, {
   return host::map2(operands, [=](float y, float dy) { return y > 0.0F && y < 1.0F ? alpha * dy : 0.0F; });
 })
 
-PLIMSOLL_ELEMENTWISE(HardSwishForward, return host::map(operands, [](float x) {
-          const float gate = x * (1.0F / 6) + 0.5F;
-          return x * (gate > 1.0F ? 1.0F : gate < 0.0F ? 0.0F : gate);
-        });)
+PLIMSOLL_ELEMENTWISE(HardSwishForward,
+                     return host::map(operands, [](float x) { return host::HardSwishGate{}.value(x); });)
 PLIMSOLL_ELEMENTWISE(HardSwishBackward, return host::map2(operands, [](float x, float dy) {
-          const float slope = x * (1.0F / 3) + 0.5F;
-          return dy * (x >= 3.0F ? 1.0F : x <= -3.0F ? 0.0F : slope);
+          return dy * host::HardSwishGate{}.slope(x);
         });)
 
 // For large negative x the result is e^x; 1 + e^-|x| is in (1, 2].

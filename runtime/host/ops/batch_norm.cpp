@@ -1,5 +1,5 @@
 // BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var, addend?}
-// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias}
+// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias, bias?}
 //
 // x is read from memory twice: once for both moments, once for the normalization. When recomputed, mean and var are
 // read, and x only once. Frozen statistics are the running ones: x is read once, and the forward has only slots 3 and
@@ -10,44 +10,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/host/batch_norm_parts.h"
 #include "runtime/host/flat_kernel.h"
-#include "runtime/host/planes.h"
 #include "runtime/host/real.h"
-#include "runtime/host/work_items.h"
 #include "runtime/kernels.h"
 
 namespace plimsoll {
 namespace {
 
-using host::PlaneShape;
-
-constexpr int64_t kNormChunk = 4096;  // floats: 16 KiB, so two operands fit a first-level cache
-
-// Planes, each divided into parts of whole chunks where there are few planes: early layers have many pixels and few
-// channels.
-struct PlaneParts {
-  int64_t floats, planes, parts;
-
-  PlaneParts(const PlaneShape& shape, Layout layout)
-      : floats(shape.pixels * std::max(1, block_of(layout))),
-        planes(shape.samples * shape.channels / std::max(1, block_of(layout))),
-        parts(host::parts_of(planes, floats)) {}
-
-  int64_t items() const { return planes * parts; }
-  int64_t plane(int64_t item) const { return parts == 1 ? item : item / parts; }
-  // The floats of a plane.
-  host::Part part(int64_t item) const {
-    if (parts == 1) return {0, floats};
-    const int64_t chunks = (floats + kNormChunk - 1) / kNormChunk;
-    const host::Part part = host::part_of(item % parts, parts, chunks);
-    return {part.first * kNormChunk, std::min(part.end * kNormChunk, floats)};
-  }
-  // The number of the first channel of a work item in an array [samples][parts][channels].
-  int64_t place(int64_t item, int64_t channels, int64_t block) const {
-    const int64_t channel = plane(item) * block;
-    return (channel / channels * parts + item % parts) * channels + channel % channels;
-  }
-};
+using host::kIsGate, host::kNormChunk, host::Line, host::PlaneParts, host::PlaneShape;
+using host::PlainOutput, host::ReluOutput;
 
 struct Moments {
   double mean = 0, squares = 0;  // squares: sum of (x - mean)^2
@@ -106,6 +78,8 @@ class BatchNormForwardKernel final : public Kernel {
   }
 
  private:
+  static constexpr int64_t kGateStretch = 256;  // floats
+
   bool takes_moments() const { return !remembered_ && !attrs_.frozen; }
   int64_t moment_count() const { return !takes_moments() ? 0 : shape_.samples * parts_.parts * shape_.channels; }
 
@@ -136,14 +110,32 @@ class BatchNormForwardKernel final : public Kernel {
       const T* more = has_addend_ ? host::in<T>(operands, kAddend) + plane * floats : nullptr;
       T* to = y + plane * floats;
       const auto write = [&](auto value) {
-        if (!attrs_.relu) return P::map(to, part.first, part.end, value);
-        P::map(to, part.first, part.end, [&](auto load, int64_t i) {
-          const auto v = value(load, i);
-          return v > 0 ? v : v - v;
-        });
+        host::by_activation(attrs_, [&](auto activation) { write_part<P>(to, part, activation, value); });
       };
       if (more) write([&](auto load, int64_t i) { return load(from + i) * a + b + load(more + i); });
       else write([&](auto load, int64_t i) { return load(from + i) * a + b; });
+    }
+  }
+
+  // to[i] = activation(value(load, i)).
+  template <class P, class T, class Activation, class Value>
+  static void write_part(T* to, const host::Part& part, const Activation& activation, Value value) {
+    if constexpr (std::is_same_v<Activation, PlainOutput>) {
+      P::map(to, part.first, part.end, value);
+    } else if constexpr (std::is_same_v<Activation, ReluOutput>) {
+      P::map(to, part.first, part.end, [&](auto load, int64_t i) {
+        const auto v = value(load, i);
+        return v > 0 ? v : v - v;
+      });
+    } else {
+      for (int64_t begin = part.first; begin < part.end; begin += kGateStretch) {
+        const int64_t end = std::min(begin + kGateStretch, part.end);
+        float held[kGateStretch];
+        P::map(held, 0, end - begin, [&](auto load, int64_t i) { return value(load, begin + i); });
+#pragma omp simd
+        for (int64_t i = 0; i < end - begin; ++i) held[i] = activation.value(held[i]);
+        P::map(to, begin, end, [&](auto load, int64_t i) { return load(held + i - begin); });
+      }
     }
   }
 
@@ -186,9 +178,9 @@ class BatchNormForwardKernel final : public Kernel {
           remembered_ ? Statistics{saved_mean[c], saved_var[c]} : find_statistics(context, operands, moments, c);
       if (saved_mean && !remembered_) saved_mean[c] = found.mean;
       if (saved_var && !remembered_) saved_var[c] = found.var;
-      const double a = scale[c] / std::sqrt(static_cast<double>(found.var) + attrs_.epsilon);
-      factor[c] = static_cast<float>(a);
-      offset[c] = static_cast<float>(bias[c] - static_cast<double>(found.mean) * a);
+      const Line line = host::line_of(attrs_, scale[c], bias[c], found.mean, found.var);
+      factor[c] = line.factor;
+      offset[c] = line.offset;
     }
   }
 
@@ -203,10 +195,12 @@ class BatchNormForwardKernel final : public Kernel {
   static constexpr size_t kAddend = 8;
 };
 
-// With g = dy, masked by a fused Relu, and z = (x - mean) / std:
+// With g = dy, masked by a fused Relu or times the slope of another activation, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
 // For frozen statistics, which do not depend on x, dx = scale / std * g.
-// workspace: Sums[samples][parts][channels], then three floats per channel: dx = p * g + q * x + r.
+// workspace: Sums[samples][parts][channels], then three floats per channel: dx = p * g + q * x + r; for an activation
+// with a slope, two more: y = factor * x + offset. A slope takes longer to compute than to read, so in f32 the first
+// pass writes g to dx, which is not x then, and the second pass reads it there. In bf16 g would be rounded.
 class BatchNormBackwardKernel final : public Kernel {
  public:
   BatchNormBackwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
@@ -219,26 +213,30 @@ class BatchNormBackwardKernel final : public Kernel {
   }
 
   int64_t workspace_bytes() const {
+    const int64_t of_channel = attrs_.swish || attrs_.hard_swish ? 5 : 3;
     return shape_.channels * (shape_.samples * parts_.parts * static_cast<int64_t>(sizeof(Sums)) +
-                              3 * static_cast<int64_t>(sizeof(float)));
+                              of_channel * static_cast<int64_t>(sizeof(float)));
   }
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
     host::by_block(layout_, [&](auto block) {
       host::by_real(type_, [&](auto zero) {
         using T = decltype(zero);
-        attrs_.relu ? run<block, true, T>(operands, workspace) : run<block, false, T>(operands, workspace);
+        host::by_activation(attrs_, [&](auto activation) { run<block, T>(activation, operands, workspace); });
       });
     });
   }
 
  private:
+  template <class Activation, class T>
+  static constexpr bool kHoldsGradient = kIsGate<Activation> && std::is_same_v<T, float>;
+
   struct Sums {
     double g, g_off;  // sums of g and of g * (x - mean)
   };
 
-  template <int kBlock, bool kRelu, class T>
-  void run(std::byte* const* operands, std::byte* workspace) {
+  template <int kBlock, class T, class Activation>
+  void run(const Activation& activation, std::byte* const* operands, std::byte* workspace) {
     using P = host::Planes<kBlock>;
     const T *x = host::in<T>(operands, 0), *dy = host::in<T>(operands, 1), *y = host::in<T>(operands, 5);
     const float* mean = host::in(operands, 3);
@@ -247,12 +245,28 @@ class BatchNormBackwardKernel final : public Kernel {
     Sums* sums = reinterpret_cast<Sums*>(workspace);
     float* p = reinterpret_cast<float*>(sums + shape_.samples * parts_.parts * channels);
     float *q = p + channels, *r = q + channels;
-    const auto masked = [=](auto load, int64_t at) {
-      if constexpr (kRelu) {
-        const auto g = load(dy + at);
-        return load(y + at) > 0 ? g : g - g;
+    const float *factor = r + channels, *offset = factor + channels;  // of an activation with a slope
+    if constexpr (kIsGate<Activation>) settle_lines(operands, r + channels);
+    // g of some floats of a plane, at most kNormChunk; `held` has room for as many.
+    const auto gradient = [=](int64_t plane, int64_t begin, int64_t end, float* held) {
+      const int64_t base = plane * floats;
+      if constexpr (kIsGate<Activation>) {
+        const auto a = P::spread(factor + plane * kBlock % channels), b = P::spread(offset + plane * kBlock % channels);
+        P::map(held, 0, end - begin, [&](auto load, int64_t i) { return load(x + base + begin + i) * a + b; });
+#pragma omp simd
+        for (int64_t i = 0; i < end - begin; ++i) held[i] = activation.slope(held[i]);
+        P::map(held, 0, end - begin, [&](auto load, int64_t i) {
+          return load(dy + base + begin + i) * load(held + i);
+        });
+        if (kHoldsGradient<Activation, T> && dx)
+          P::map(dx + base, begin, end, [&](auto load, int64_t i) { return load(held + i - begin); });
+        return [=](auto load, int64_t i) { return load(held + i - begin); };
       } else {
-        return load(dy + at);
+        return [=](auto load, int64_t i) {
+          const auto g = load(dy + base + i);
+          if constexpr (std::is_same_v<Activation, PlainOutput>) return g;
+          else return load(y + base + i) > 0 ? g : g - g;
+        };
       }
     };
 #pragma omp parallel for schedule(static)
@@ -261,11 +275,13 @@ class BatchNormBackwardKernel final : public Kernel {
       const host::Part part = parts_.part(item);
       const auto middle = P::spread(mean + plane * kBlock % channels);
       double g[kBlock] = {}, g_off[kBlock] = {};
+      float held[kIsGate<Activation> ? kNormChunk : 1];
       for (int64_t begin = part.first; begin < part.end; begin += kNormChunk) {
         const int64_t end = std::min(begin + kNormChunk, part.end);
-        P::fold(P::sum(begin, end, [&](auto load, int64_t i) { return masked(load, base + i); }), g);
+        const auto of = gradient(plane, begin, end, held);
+        P::fold(P::sum(begin, end, of), g);
         P::fold(P::sum(begin, end, [&](auto load, int64_t i) {
-                  return masked(load, base + i) * (load(x + base + i) - middle);
+                  return of(load, i) * (load(x + base + i) - middle);
                 }), g_off);
       }
       Sums* const own = sums + parts_.place(item, channels, kBlock);
@@ -278,9 +294,28 @@ class BatchNormBackwardKernel final : public Kernel {
       const int64_t plane = parts_.plane(item), base = plane * floats, c = plane * kBlock % channels;
       const auto a = P::spread(p + c), b = P::spread(q + c), d = P::spread(r + c);
       const host::Part part = parts_.part(item);
-      P::map(dx + base, part.first, part.end, [&](auto load, int64_t i) {
-        return masked(load, base + i) * a + (load(x + base + i) * b + d);
-      });
+      float held[kIsGate<Activation> ? kNormChunk : 1];
+      for (int64_t begin = part.first; begin < part.end; begin += kNormChunk) {
+        const int64_t end = std::min(begin + kNormChunk, part.end);
+        const auto write = [&](auto of) {
+          P::map(dx + base, begin, end, [&](auto load, int64_t i) {
+            return of(load, i) * a + (load(x + base + i) * b + d);
+          });
+        };
+        if constexpr (kHoldsGradient<Activation, T>) write([&](auto load, int64_t i) { return load(dx + base + i); });
+        else write(gradient(plane, begin, end, held));
+      }
+    }
+  }
+
+  // Computes factor[channels] and offset[channels], as the forward does.
+  void settle_lines(std::byte* const* operands, float* lines) const {
+    const float *scale = host::in(operands, 2), *mean = host::in(operands, 3), *var = host::in(operands, 4);
+    const float* bias = host::in(operands, kBias);
+    for (int64_t c = 0; c < shape_.channels; ++c) {
+      const Line line = host::line_of(attrs_, scale[c], bias[c], mean[c], var[c]);
+      lines[c] = line.factor;
+      lines[shape_.channels + c] = line.offset;
     }
   }
 
@@ -311,6 +346,8 @@ class BatchNormBackwardKernel final : public Kernel {
   const PlaneParts parts_;
   const DataType type_;  // of activations and their gradients
   bool adds_[2] = {};  // whether dscale, dbias are accumulated
+
+  static constexpr size_t kBias = 9;
 };
 
 }  // namespace
