@@ -1,5 +1,7 @@
 #include "compiler/costs/exchange.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -50,12 +52,25 @@ JsonReader reader() {
           "run `plimsoll profile` again; docs/profile-format.md documents the format"};
 }
 
+// No device reaches these. Within them, sums over a plan of 250,000 steps are finite and at most 2^62 bytes.
+constexpr int64_t kMostWorkspaceBytes = int64_t{1} << 44;
+constexpr double kMostSeconds = 1e9, kMostSlowdown = 1e9, kLeastRate = 1;
+
+void expect_at_most(JsonReader& read, const Place& object, const char* key, double seconds) {
+  if (seconds > kMostSeconds)
+    read.complain(JsonReader::field(object, key),
+                  fmt::format("is {}; expected at most {:g} seconds", seconds, kMostSeconds));
+}
+
 AlgorithmCost algorithm_from(JsonReader& read, const Place& entry) {
   read.object(entry);
   AlgorithmCost cost{.name = read.text(entry, "name", true),
                      .workspace_bytes = read.bytes(entry, "workspace_bytes"),
                      .deterministic = read.flag(entry, "deterministic", true),
                      .workspace_exact = true};
+  if (cost.workspace_bytes > kMostWorkspaceBytes)
+    read.complain(JsonReader::field(entry, "workspace_bytes"),
+                  fmt::format("is {}; expected at most {}", cost.workspace_bytes, kMostWorkspaceBytes));
   cost.tf32 = read.text(entry, "math") == "tf32";
   cost.order = read.bytes(entry, "order", false);
   cost.time_measured = JsonReader::field(entry, "seconds").json != nullptr;
@@ -64,6 +79,7 @@ AlgorithmCost algorithm_from(JsonReader& read, const Place& entry) {
   cost.disturbed = read.flag(entry, "disturbed");
   if (!std::isfinite(cost.seconds) || cost.seconds < 0)
     read.complain(JsonReader::field(entry, "seconds"), "is negative");
+  expect_at_most(read, entry, "seconds", cost.seconds);
   return cost;
 }
 
@@ -85,23 +101,44 @@ double positive(JsonReader& read, const Place& object, const char* key, const ch
   return value;
 }
 
+double positive_seconds(JsonReader& read, const Place& object, const char* key) {
+  const double value = positive(read, object, key, "seconds");
+  expect_at_most(read, object, key, value);
+  return value;
+}
+
+double rate_from(JsonReader& read, const Place& object, const char* key) {
+  const double value = positive(read, object, key, "bytes per second");
+  if (value < kLeastRate)
+    read.complain(JsonReader::field(object, key),
+                  fmt::format("is {}; expected at least {:g} byte per second", value, kLeastRate));
+  return value;
+}
+
+double slowdown_from(JsonReader& read, const Place& object) {
+  const double value = read.number(object, "slowdown", "times", true);
+  if (!(value >= 0 && value <= kMostSlowdown))
+    read.complain(JsonReader::field(object, "slowdown"),
+                  fmt::format("is {}; expected 0 to {:g}", value, kMostSlowdown));
+  return value;
+}
+
 MeasuredLink link_from(JsonReader& read, const Place& link) {
-  constexpr const char* kUnit = "bytes per second";
   const Place alone = JsonReader::field(link, "alone"), beside = JsonReader::field(link, "beside");
-  return {.alone_d2h = positive(read, alone, "d2h_bytes_per_second", kUnit),
-          .alone_h2d = positive(read, alone, "h2d_bytes_per_second", kUnit),
-          .beside_d2h = positive(read, beside, "d2h_bytes_per_second", kUnit),
-          .beside_h2d = positive(read, beside, "h2d_bytes_per_second", kUnit),
-          .slowdown = read.number(beside, "slowdown", "times", true)};
+  return {.alone_d2h = rate_from(read, alone, "d2h_bytes_per_second"),
+          .alone_h2d = rate_from(read, alone, "h2d_bytes_per_second"),
+          .beside_d2h = rate_from(read, beside, "d2h_bytes_per_second"),
+          .beside_h2d = rate_from(read, beside, "h2d_bytes_per_second"),
+          .slowdown = slowdown_from(read, beside)};
 }
 
 MeasuredLinks links_from(JsonReader& read, const Place& links) {
   const Place spill = JsonReader::field(links, "spill");
   MeasuredLinks measured{.ram = link_from(read, JsonReader::field(links, "ram")),
-                         .latency_seconds = positive(read, links, "latency_seconds", "seconds")};
+                         .latency_seconds = positive_seconds(read, links, "latency_seconds")};
   if (spill.json) measured.spill = link_from(read, spill);
   if (JsonReader::field(links, "launch_seconds").json)
-    measured.launch_seconds = positive(read, links, "launch_seconds", "seconds");
+    measured.launch_seconds = positive_seconds(read, links, "launch_seconds");
   measured.process_bytes = read.bytes(links, "process_bytes", false);
   measured.disturbed = read.flag(links, "disturbed");
   return measured;
@@ -226,8 +263,8 @@ Result<MeasuredRanks> parse_rank_rates(std::string_view text) {
   read.schema(root, 1);
   const auto link = [&](const char* key) {
     const Place rates = JsonReader::field(root, key);
-    return RankLink{.bytes_per_second = positive(read, rates, "bytes_per_second", "bytes per second"),
-                    .latency_seconds = positive(read, rates, "latency_seconds", "seconds")};
+    return RankLink{.bytes_per_second = rate_from(read, rates, "bytes_per_second"),
+                    .latency_seconds = positive_seconds(read, rates, "latency_seconds")};
   };
   const MeasuredRanks measured{.ranks = read.integer(root, "ranks", 2, int64_t{1} << 20),
                                .engine = read.text(root, "engine"),

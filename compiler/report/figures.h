@@ -9,7 +9,8 @@
 
 namespace plimsoll {
 
-// Per iteration: all rounds; a smaller last round is counted with its actual size.
+// Per iteration: all rounds. Seconds count a smaller last round with its own samples. Bytes count it as a full one,
+// because a plan does not state the sizes of tensors in it.
 struct PlanFigures {
   int64_t arena_bytes = 0;
   int64_t sub_batch = 0;

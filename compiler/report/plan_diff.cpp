@@ -81,7 +81,8 @@ class Diff {
     seconds("recomputing", a.recompute_seconds, b.recompute_seconds);
     bytes("reduced over ranks", a.reduced_bytes, b.reduced_bytes);
     bytes("transferred, both ways", a.offloaded_bytes + a.prefetched_bytes, b.offloaded_bytes + b.prefetched_bytes);
-    text("tasks recomputed", std::to_string(a.recomputed_tasks), std::to_string(b.recomputed_tasks));
+    text("tasks recomputed", std::to_string(figures_of(before_, 0).recomputed_tasks),
+         std::to_string(figures_of(after_, 0).recomputed_tasks));
     text("steps", std::to_string(before_.steps.size()), std::to_string(after_.steps.size()));
   }
 

@@ -1,13 +1,13 @@
 """The report of a plan in a browser: it loads without errors, points, zooms, pans, selects, sorts, filters, prints.
 
-    plan_page.py PAGE.html PAGE_WITH_MEASURED.html PAGE_OF_RANKS.html PAGE_OF_HOMES.html
+    plan_page.py PAGE.html PAGE_WITH_MEASURED.html PAGE_OF_RANKS.html PAGE_OF_HOMES.html PAGE_OF_ROUNDS.html
 """
 import sys
 
 from chromium import Page, need_chromium
 
 need_chromium()
-plain, measured, ranks, homes = sys.argv[1:5]
+plain, measured, ranks, homes, rounds = sys.argv[1:6]
 
 
 def check(condition, what):
@@ -285,5 +285,15 @@ with Page(homes) as page:
     behind = [(a["value"], b["value"]) for a, b in zip(live, floor) if a["from"] >= last]
     check(all(b <= a <= page.evaluate("page.plan.summary.arena_bytes") for a, b in behind),
           f"live and floor behind the last task: {behind}")
+    check(page.complaints == [], f"the console holds: {page.complaints}")
+
+# plan.json states the tasks that one round recomputes, and the time that all rounds take for them.
+with Page(rounds) as page:
+    page.wait_for("window.page !== undefined")
+    page.settle()
+    tasks, count = page.evaluate("[page.plan.summary.recomputed_tasks, page.plan.rounds]")
+    check(tasks > 1 and count == 4, f"the plan recomputes {tasks} tasks in each of {count} rounds")
+    tiles = page.evaluate("document.getElementById('tiles').textContent")
+    check(f"{tasks} operations in each round" in tiles, f"the tiles do not say that {tasks} are of one round: {tiles}")
     check(page.complaints == [], f"the console holds: {page.complaints}")
 print("all pages hold")

@@ -10,4 +10,7 @@ plimsoll inspect ranks.json --html ranks.html 2>/dev/null
 plimsoll model vgg11:input=32,width=4,hidden=256,classes=10 -o wide.onnx 2>/dev/null
 plimsoll plan -q wide.onnx --batch 4 --optimizer adam --costs k40m --effort 0 --policy auto --budget 30% -o homes.json
 plimsoll inspect homes.json --html homes.html 2>/dev/null
-exec /usr/bin/python3 "$PLIMSOLL_BROWSER/plan_page.py" page.html measured.html ranks.html homes.html
+# Several rounds, each of which recomputes the same tasks.
+plimsoll plan -q net.onnx --batch 16 --sub-batch 4 --costs k40m --policy sublinear --budget 50% -o rounds.json
+plimsoll inspect rounds.json --html rounds.html 2>/dev/null
+exec /usr/bin/python3 "$PLIMSOLL_BROWSER/plan_page.py" page.html measured.html ranks.html homes.html rounds.html

@@ -622,6 +622,19 @@ TEST_CASE("what is wrong in a profile is told with its place") {
         "profile.json: links.latency_seconds is not above 0");
   CHECK(broken("\"d2h_bytes_per_second\":3000000000.0", "\"d2h_bytes_per_second\":null") ==
         "profile.json: links.ram.beside.d2h_bytes_per_second is null; expected a number of bytes per second");
+  // Sums of such figures over a plan would exceed 2^62 bytes, or not be finite.
+  CHECK(broken("\"workspace_bytes\":64", "\"workspace_bytes\":9223372036854775807") ==
+        "profile.json: tasks[0].algorithms[0].workspace_bytes is 9223372036854775807; expected at most 17592186044416");
+  CHECK(broken("\"seconds\":0.25", "\"seconds\":1e308") ==
+        "profile.json: tasks[0].algorithms[0].seconds is 1e+308; expected at most 1e+09 seconds");
+  CHECK(broken("\"latency_seconds\":1e-05", "\"latency_seconds\":1e308") ==
+        "profile.json: links.latency_seconds is 1e+308; expected at most 1e+09 seconds");
+  CHECK(broken("\"d2h_bytes_per_second\":3000000000.0", "\"d2h_bytes_per_second\":1e-300") ==
+        "profile.json: links.ram.beside.d2h_bytes_per_second is 1e-300; expected at least 1 byte per second");
+  CHECK(broken("\"slowdown\":0.5", "\"slowdown\":-0.5") ==
+        "profile.json: links.ram.beside.slowdown is -0.5; expected 0 to 1e+09");
+  CHECK(broken("\"slowdown\":0.5", "\"slowdown\":1e300") ==
+        "profile.json: links.ram.beside.slowdown is 1e+300; expected 0 to 1e+09");
   for (size_t length = 0; length + 2 < good.size(); ++length) CHECK(!parse_profile(good.substr(0, length)).ok());
 }
 

@@ -167,6 +167,26 @@ TEST_CASE("names are cut in the middle, by characters") {
   CHECK(shortened("a\nb\x1b[1m", 20) == "a?b?[1m");
 }
 
+// Half as many tasks in each of twice as many rounds are as many in an iteration.
+TEST_CASE("a diff counts recomputed tasks over an iteration, as it does bytes and seconds") {
+  const auto plan_of = [](int64_t rounds, int64_t recomputed) {
+    Plan plan{.batch = 8, .sub_batch = 8 / rounds, .rounds = rounds};
+    const TaskId task = plan.tasks.push_back({.name = "t", .layer = "t"});
+    plan.steps.push_back({.task = task});
+    for (int64_t i = 0; i < recomputed; ++i) plan.steps.push_back({.task = task, .recompute = true});
+    return plan;
+  };
+  const auto tasks_in = [&](const Plan& before, const Plan& after) {
+    const PlanDifference found = difference_of(before, facts_of(before), after, facts_of(after));
+    std::string text;
+    for (const DiffFigure& figure : found.figures)
+      if (figure.what == "tasks recomputed") text += figure.before + " " + figure.after;
+    return text;
+  };
+  CHECK(tasks_in(plan_of(2, 6), plan_of(4, 6)) == "12 24");
+  CHECK(tasks_in(plan_of(2, 6), plan_of(4, 3)) == "");
+}
+
 TEST_CASE("the figures of a plan are of one iteration, and its overhead is over the unconstrained plan") {
   Plan plan{.sub_batch = 8, .rounds = 3};
   plan.summary = {.arena_bytes = 4096, .offloaded_bytes = 600, .prefetched_bytes = 300, .iteration_seconds = 1.5};

@@ -54,7 +54,8 @@ function drawTiles(plan) {
     tile("reduced over ranks", bytesText(s.reduced_bytes), `by each, ${secondsText(s.reduce_seconds)}`);
   if (s.recomputed_tasks) {
     const operations = `${numberText(s.recomputed_tasks)} operation${s.recomputed_tasks === 1 ? "" : "s"}`;
-    tile("recomputed", secondsText(s.recompute_seconds), `${operations} an iteration`);
+    const when = plan.rounds === 1 ? "an iteration" : "in each round";
+    tile("recomputed", secondsText(s.recompute_seconds), `${operations} ${when}`);
   }
   if (s.more_bytes) {
     const saved = s.iteration_seconds - s.more_seconds;
