@@ -13,7 +13,7 @@ import inspect
 import json
 import os
 
-from . import custom_gradients, keras_exporting, known_numbers, state, writable, written_losses
+from . import ctc, custom_gradients, keras_exporting, known_numbers, state, writable, written_losses
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -79,7 +79,7 @@ def export(
             try:
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
             except Exception as error:
-                if cause := _cause(error, _Differentiates):
+                if cause := _cause(error, (_Differentiates, ctc.Refused)):
                     raise ValueError(str(cause)) from None
                 _suggest_other_exporter(torch, error, exporter)
                 raise
@@ -106,9 +106,9 @@ class _Differentiates(ValueError):
     """forward() calls torch.autograd.grad."""
 
 
-def _cause(error, kind):
-    """The error of this kind that led to `error`; None if there is none."""
-    while error is not None and not isinstance(error, kind):
+def _cause(error, kinds):
+    """The error of one of these kinds that led to `error`; None if there is none."""
+    while error is not None and not isinstance(error, kinds):
         error = error.__cause__ or error.__context__
     return error
 
@@ -194,7 +194,7 @@ def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output
         shapes = tuple({0: batch} if isinstance(a, torch.Tensor) and a.dim() > 0 else None for a in arguments)
         options["dynamic_shapes"] = _as_parameters(model, shapes)
     # The exporter's optimizer would merge equal parameters and fold batch normalizations.
-    torch.onnx.export(
+    program = torch.onnx.export(
         model,
         arguments,
         path,
@@ -206,6 +206,23 @@ def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output
         opset_version=opset_version,
         **options,
     )
+    if _give_values_other_names(program.model.graph):
+        program.save(path, external_data=True)  # as torch.onnx.export does
+
+
+def _give_values_other_names(graph):
+    """The exporter names values after operations: the result of x.t() is `t`, which may also be the name of a
+    parameter. A file with two tensors of one name is invalid. Whether any value has a new name."""
+    values = [value for node in graph.all_nodes() for value in node.outputs]
+    taken = {value.name for value in values} | {value.name for value in graph.inputs} | set(graph.initializers)
+    renamed = [value for value in values if value.name in graph.initializers]
+    for value in renamed:
+        number = 1
+        while (name := f"{value.name}_value_{number}") in taken:
+            number += 1
+        value.name = name
+        taken.add(name)
+    return bool(renamed)
 
 
 def _as_parameters(model, values):

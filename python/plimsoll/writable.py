@@ -5,6 +5,8 @@ import functools
 import inspect
 import math
 
+from . import ctc
+
 
 def form_of(torch, function, args, kwargs):
     """The same call in a form that exporters can write: function, arguments, keyword arguments."""
@@ -19,11 +21,15 @@ def form_of(torch, function, args, kwargs):
         return functools.partial(_logaddexp, torch), args, kwargs
     if function == torch.nn.functional.pairwise_distance:
         return functools.partial(pairwise_distance, torch), args, kwargs
+    if function == torch.cdist:
+        return functools.partial(_cdist, torch), args, kwargs
     if function == torch.nn.functional.embedding_bag:
         call = inspect.signature(function).bind(*args, **(kwargs or {}))
         call.apply_defaults()
         if _has_bags_of_one_size(call.arguments):
             return functools.partial(_embedding_bag, torch), (call.arguments,), None
+    if function == torch.nn.functional.ctc_loss:
+        return ctc.form_of(torch, function, args, kwargs), (), None
     if function == torch.nn.functional.gaussian_nll_loss:
         call = inspect.signature(function).bind(*args, **(kwargs or {}))
         call.apply_defaults()
@@ -40,6 +46,11 @@ def _logaddexp(torch, input, other):  # noqa: A002: PyTorch's name
 def pairwise_distance(torch, x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """With its eps, which TorchScript's exporter leaves out: equal vectors have a gradient."""
     return torch.norm(x1 - x2 + eps, p, dim=-1, keepdim=keepdim)
+
+
+def _cdist(torch, x1, x2, p=2.0, compute_mode=None):
+    """Dynamo's exporter has no form. As in PyTorch, the distance of equal rows has the gradient 0."""
+    return torch.norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1)
 
 
 def _variances(torch, input, var):  # noqa: A002: PyTorch's name
