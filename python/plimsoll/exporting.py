@@ -81,7 +81,7 @@ def export(
             except Exception as error:
                 if cause := _cause(error, (_Differentiates, ctc.Refused)):
                     raise ValueError(str(cause)) from None
-                _suggest_other_exporter(torch, error, exporter)
+                _suggest(torch, error, exporter, dynamic_batch)
                 raise
         try:
             custom_gradients.check(torch, model, arguments, functions)
@@ -113,15 +113,18 @@ def _cause(error, kinds):
     return error
 
 
-def _suggest_other_exporter(torch, error, exporter):
+def _suggest(torch, error, exporter, dynamic_batch):
     """Adds to an exporter's error what else may work. Python before 3.11 has no notes: the error stays as it is."""
     if not hasattr(error, "add_note"):
         return
     if exporter == "dynamo":
         error.add_note(
-            "plimsoll.export: PyTorch's dynamo exporter cannot export this module. TorchScript's may: "
-            "exporter='torchscript'. It records one run on the example, so a branch that depends on data, and a number "
-            "that forward() takes out of a tensor by item() or int(), stay as they are for the example."
+            "plimsoll.export: PyTorch's dynamo exporter cannot export this module. "
+            + ("It may for the example's batch alone: dynamic_batch=False. The compiler still plans any --batch. "
+               if dynamic_batch else "")
+            + "TorchScript's may: exporter='torchscript'. It records one run on the example, so a branch that depends "
+            "on data, and a number that forward() takes out of a tensor by item() or int(), stay as they are for the "
+            "example."
         )
     elif _has_dynamo(torch):
         error.add_note(
@@ -153,7 +156,7 @@ def _cuts_kept(torch, model, functions, exporter):
         def __torch_function__(self, function, types, args=(), kwargs=None):
             if function == torch.Tensor.unfold:
                 args, kwargs = unfolded(*args, **(kwargs or {})), None
-            function, args, kwargs = writable.form_of(torch, function, args, kwargs)
+            function, args, kwargs = writable.form_of(torch, exporter, function, args, kwargs)
             if (loss := written_losses.of_call(torch, exporter, function, args, kwargs)) is not None:
                 function, args, kwargs = loss, (), None
             if functions.depth > 0:  # inside a torch.autograd.Function, whose backward() computes the gradient

@@ -8,7 +8,7 @@ import math
 from . import ctc
 
 
-def form_of(torch, function, args, kwargs):
+def form_of(torch, exporter, function, args, kwargs):
     """The same call in a form that exporters can write: function, arguments, keyword arguments."""
     if function == torch.nn.functional.normalize and (kwargs or {}).get("out") is not None:
         # No trainer keeps what forward() leaves in a buffer.
@@ -19,6 +19,8 @@ def form_of(torch, function, args, kwargs):
         return torch.dot, args, kwargs
     if function == torch.logaddexp and "out" not in (kwargs or {}):
         return functools.partial(_logaddexp, torch), args, kwargs
+    if exporter == "torchscript" and function == getattr(torch.nn.functional, "rms_norm", None):
+        return functools.partial(_rms_norm, torch), args, kwargs
     if function == torch.nn.functional.pairwise_distance:
         return functools.partial(pairwise_distance, torch), args, kwargs
     if function == torch.cdist:
@@ -46,6 +48,13 @@ def _logaddexp(torch, input, other):  # noqa: A002: PyTorch's name
 def pairwise_distance(torch, x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """With its eps, which TorchScript's exporter leaves out: equal vectors have a gradient."""
     return torch.norm(x1 - x2 + eps, p, dim=-1, keepdim=keepdim)
+
+
+def _rms_norm(torch, input, normalized_shape, weight=None, eps=None):  # noqa: A002: PyTorch's name
+    axes = tuple(range(-len(normalized_shape), 0))
+    eps = torch.finfo(input.dtype).eps if eps is None else eps
+    normalized = input * torch.rsqrt(input.square().mean(axes, keepdim=True) + eps)
+    return normalized if weight is None else normalized * weight
 
 
 def _cdist(torch, x1, x2, p=2.0, compute_mode=None):
