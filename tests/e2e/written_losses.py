@@ -394,6 +394,18 @@ class batch_hard(Loss):
         return floats(6), torch.tensor([0, 1, 2, 2, 3, 3, 3, 4])
 
 
+class rms_normalized(Loss):
+    def __init__(self):
+        super().__init__()
+        self.rows, self.planes = nn.RMSNorm(6, eps=0.1), nn.RMSNorm((3, 2), elementwise_affine=False)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.net(self.planes(self.rows(x).view(-1, 3, 2)).flatten(1)), y)
+
+    def data(self):
+        return floats(6), classes(4)
+
+
 class embedding_bags(nn.Module):
     """As in DLRM: a bag of ids for each sample and table."""
 

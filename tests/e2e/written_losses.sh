@@ -42,10 +42,12 @@ PYTHONPATH=$PLIMSOLL_SOURCE/python "${losses[@]}" export plimsoll batch_hard >lo
   { cat log; fail "the exporter"; }
 build_trainer batch_hard batch_hard.onnx --batch 8 --loss output --optimizer sgd
 "${losses[@]}" check batch_hard batch_hard || fail "batch_hard: not as PyTorch"
-PYTHONPATH=$PLIMSOLL_SOURCE/python "${losses[@]}" export plimsoll_torchscript ctc >log 2>&1 ||
+PYTHONPATH=$PLIMSOLL_SOURCE/python "${losses[@]}" export plimsoll_torchscript ctc rms_normalized >log 2>&1 ||
   { cat log; fail "the exporter"; }
-build_trainer ctc_torchscript ctc.onnx --batch 8 --loss output --optimizer sgd
-"${losses[@]}" check ctc ctc_torchscript || fail "ctc_torchscript: not as PyTorch"
+for name in ctc rms_normalized; do
+  build_trainer ${name}_torchscript $name.onnx --batch 8 --loss output --optimizer sgd
+  "${losses[@]}" check $name ${name}_torchscript || fail "$name of TorchScript's exporter: not as PyTorch"
+done
 
 # The flags of the built-in loss correspond to PyTorch's arguments, whatever the rounds: five iterations of 8 samples,
 # the last of 5.
