@@ -13,7 +13,7 @@ import inspect
 import json
 import os
 
-from . import custom_gradients, keras_exporting, known_numbers, state, writable, written_losses
+from . import ctc, custom_gradients, keras_exporting, known_numbers, state, writable, written_losses
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -79,9 +79,9 @@ def export(
             try:
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
             except Exception as error:
-                if cause := _cause(error, _Differentiates):
+                if cause := _cause(error, (_Differentiates, ctc.Refused)):
                     raise ValueError(str(cause)) from None
-                _suggest_other_exporter(torch, error, exporter)
+                _suggest(torch, error, exporter, dynamic_batch)
                 raise
         try:
             custom_gradients.check(torch, model, arguments, functions)
@@ -106,22 +106,25 @@ class _Differentiates(ValueError):
     """forward() calls torch.autograd.grad."""
 
 
-def _cause(error, kind):
-    """The error of this kind that led to `error`; None if there is none."""
-    while error is not None and not isinstance(error, kind):
+def _cause(error, kinds):
+    """The error of one of these kinds that led to `error`; None if there is none."""
+    while error is not None and not isinstance(error, kinds):
         error = error.__cause__ or error.__context__
     return error
 
 
-def _suggest_other_exporter(torch, error, exporter):
+def _suggest(torch, error, exporter, dynamic_batch):
     """Adds to an exporter's error what else may work. Python before 3.11 has no notes: the error stays as it is."""
     if not hasattr(error, "add_note"):
         return
     if exporter == "dynamo":
         error.add_note(
-            "plimsoll.export: PyTorch's dynamo exporter cannot export this module. TorchScript's may: "
-            "exporter='torchscript'. It records one run on the example, so a branch that depends on data, and a number "
-            "that forward() takes out of a tensor by item() or int(), stay as they are for the example."
+            "plimsoll.export: PyTorch's dynamo exporter cannot export this module. "
+            + ("It may for the example's batch alone: dynamic_batch=False. The compiler still plans any --batch. "
+               if dynamic_batch else "")
+            + "TorchScript's may: exporter='torchscript'. It records one run on the example, so a branch that depends "
+            "on data, and a number that forward() takes out of a tensor by item() or int(), stay as they are for the "
+            "example."
         )
     elif _has_dynamo(torch):
         error.add_note(
@@ -153,7 +156,7 @@ def _cuts_kept(torch, model, functions, exporter):
         def __torch_function__(self, function, types, args=(), kwargs=None):
             if function == torch.Tensor.unfold:
                 args, kwargs = unfolded(*args, **(kwargs or {})), None
-            function, args, kwargs = writable.form_of(torch, function, args, kwargs)
+            function, args, kwargs = writable.form_of(torch, exporter, function, args, kwargs)
             if (loss := written_losses.of_call(torch, exporter, function, args, kwargs)) is not None:
                 function, args, kwargs = loss, (), None
             if functions.depth > 0:  # inside a torch.autograd.Function, whose backward() computes the gradient
@@ -194,7 +197,7 @@ def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output
         shapes = tuple({0: batch} if isinstance(a, torch.Tensor) and a.dim() > 0 else None for a in arguments)
         options["dynamic_shapes"] = _as_parameters(model, shapes)
     # The exporter's optimizer would merge equal parameters and fold batch normalizations.
-    torch.onnx.export(
+    program = torch.onnx.export(
         model,
         arguments,
         path,
@@ -206,6 +209,23 @@ def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output
         opset_version=opset_version,
         **options,
     )
+    if _give_values_other_names(program.model.graph):
+        program.save(path, external_data=True)  # as torch.onnx.export does
+
+
+def _give_values_other_names(graph):
+    """The exporter names values after operations: the result of x.t() is `t`, which may also be the name of a
+    parameter. A file with two tensors of one name is invalid. Whether any value has a new name."""
+    values = [value for node in graph.all_nodes() for value in node.outputs]
+    taken = {value.name for value in values} | {value.name for value in graph.inputs} | set(graph.initializers)
+    renamed = [value for value in values if value.name in graph.initializers]
+    for value in renamed:
+        number = 1
+        while (name := f"{value.name}_value_{number}") in taken:
+            number += 1
+        value.name = name
+        taken.add(name)
+    return bool(renamed)
 
 
 def _as_parameters(model, values):

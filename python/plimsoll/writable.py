@@ -5,8 +5,10 @@ import functools
 import inspect
 import math
 
+from . import ctc
 
-def form_of(torch, function, args, kwargs):
+
+def form_of(torch, exporter, function, args, kwargs):
     """The same call in a form that exporters can write: function, arguments, keyword arguments."""
     if function == torch.nn.functional.normalize and (kwargs or {}).get("out") is not None:
         # No trainer keeps what forward() leaves in a buffer.
@@ -17,13 +19,19 @@ def form_of(torch, function, args, kwargs):
         return torch.dot, args, kwargs
     if function == torch.logaddexp and "out" not in (kwargs or {}):
         return functools.partial(_logaddexp, torch), args, kwargs
+    if exporter == "torchscript" and function == getattr(torch.nn.functional, "rms_norm", None):
+        return functools.partial(_rms_norm, torch), args, kwargs
     if function == torch.nn.functional.pairwise_distance:
         return functools.partial(pairwise_distance, torch), args, kwargs
+    if function == torch.cdist:
+        return functools.partial(_cdist, torch), args, kwargs
     if function == torch.nn.functional.embedding_bag:
         call = inspect.signature(function).bind(*args, **(kwargs or {}))
         call.apply_defaults()
         if _has_bags_of_one_size(call.arguments):
             return functools.partial(_embedding_bag, torch), (call.arguments,), None
+    if function == torch.nn.functional.ctc_loss:
+        return ctc.form_of(torch, function, args, kwargs), (), None
     if function == torch.nn.functional.gaussian_nll_loss:
         call = inspect.signature(function).bind(*args, **(kwargs or {}))
         call.apply_defaults()
@@ -40,6 +48,18 @@ def _logaddexp(torch, input, other):  # noqa: A002: PyTorch's name
 def pairwise_distance(torch, x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """With its eps, which TorchScript's exporter leaves out: equal vectors have a gradient."""
     return torch.norm(x1 - x2 + eps, p, dim=-1, keepdim=keepdim)
+
+
+def _rms_norm(torch, input, normalized_shape, weight=None, eps=None):  # noqa: A002: PyTorch's name
+    axes = tuple(range(-len(normalized_shape), 0))
+    eps = torch.finfo(input.dtype).eps if eps is None else eps
+    normalized = input * torch.rsqrt(input.square().mean(axes, keepdim=True) + eps)
+    return normalized if weight is None else normalized * weight
+
+
+def _cdist(torch, x1, x2, p=2.0, compute_mode=None):
+    """Dynamo's exporter has no form. As in PyTorch, the distance of equal rows has the gradient 0."""
+    return torch.norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, dim=-1)
 
 
 def _variances(torch, input, var):  # noqa: A002: PyTorch's name

@@ -164,10 +164,8 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
   for (const ProgramParameter& weight : program.parameters) {
     if (weight.role != ParameterRole::trained) continue;
     UpdateNumbers numbers = options.all;
-    if (options.no_decay_on_norms_and_biases && is_norm_or_bias(weight)) {
-      numbers.weight_decay = 0;
-      ++without_decay;
-    }
+    const bool exempt = options.no_decay_on_norms_and_biases && is_norm_or_bias(weight);
+    if (exempt) numbers.weight_decay = 0;
     for (size_t i = 0; i < options.groups.size(); ++i) {
       const Group& group = options.groups[i];
       if (fnmatch(group.glob.c_str(), weight.name, 0) != 0) continue;
@@ -175,6 +173,7 @@ UpdateGroups::UpdateGroups(const Program& program, const GroupOptions& options, 
       lay_over(numbers, group.numbers);
       if (group.rate) numbers.rate_scale = *group.rate / rate;
     }
+    without_decay += exempt && numbers.weight_decay == 0.0;  // a group may give it a decay
     auto same = std::find(distinct_.begin(), distinct_.end(), numbers);
     if (same == distinct_.end()) same = distinct_.insert(same, numbers);  // a deque keeps references valid
     of_weight_.emplace(weight.name, &*same);

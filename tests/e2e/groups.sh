@@ -131,6 +131,8 @@ against groups.onnx 12 "def make(net):
 schedule = lambda o: torch.optim.lr_scheduler.LinearLR(o, 1.0, 0.0, 12)"
 expect 0 adamw/build/train --data synthetic --steps 1 --no-decay-on-norms-and-biases --group '7.*:lr=0.1'
 says "norms and biases: 5 weights with weight-decay 0"; says "group '7.*': 2 weights with lr 0.1"
+expect 0 adamw/build/train --data synthetic --steps 1 --no-decay-on-norms-and-biases --group '7.*:weight-decay=0.1'
+says "norms and biases: 4 weights with weight-decay 0"; says "group '7.*': 2 weights with weight-decay 0.1"
 expect 2 adamw/build/train --data synthetic --group '7.wieght:lr=1';  says "matches no trained weight"; says "7.weight"
 expect 2 adamw/build/train --data synthetic --group '7.*:lr';         says "has no ="
 expect 2 adamw/build/train --data synthetic --group '7.*';            says "GLOB:lr=X"

@@ -356,6 +356,56 @@ class dice_of_samples(Loss):
         return floats(6), (torch.rand(BATCH, 1, 2, 2) > 0.5).float()
 
 
+class ctc(nn.Module):
+    """Repeated labels, samples of several lengths, one without labels, and one with more labels than frames."""
+
+    def __init__(self):
+        super().__init__()
+        self.frames = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 4))
+
+    def forward(self, x, y, frames, labels):
+        scores = self.frames(x).log_softmax(-1).transpose(0, 1)
+        return F.ctc_loss(scores, y, frames, labels, blank=1, zero_infinity=True)
+
+    def data(self):
+        labels = torch.tensor([3, 3, 2, 0, 3, 1, 3, 2])
+        y = torch.where(torch.arange(3) < labels[:, None], torch.tensor([0, 2, 3])[classes(3, 3)], -100)
+        y[0] = 2  # repeated
+        return floats(7, 6), y, torch.tensor([7, 7, 5, 6, 2, 7, 6, 3]), labels
+
+
+class ctc_sum(ctc):
+    def forward(self, x, y, frames, labels):
+        scores = self.frames(x).log_softmax(-1).transpose(0, 1)
+        return F.ctc_loss(scores, y.clamp(min=0), frames.clamp(min=7), labels, blank=1, reduction="sum")
+
+
+class batch_hard(Loss):
+    """The hardest triplets of the batch. Some samples are alone in their class: their positive is themselves."""
+
+    def forward(self, x, y):
+        apart = torch.cdist(self.net(x), self.net(x))
+        same = y[:, None] == y[None]
+        positive = torch.where(same, apart, torch.zeros_like(apart)).max(1).values
+        negative = torch.where(same, torch.full_like(apart, 1e6), apart).min(1).values
+        return F.softplus(positive - negative).mean()
+
+    def data(self):
+        return floats(6), torch.tensor([0, 1, 2, 2, 3, 3, 3, 4])
+
+
+class rms_normalized(Loss):
+    def __init__(self):
+        super().__init__()
+        self.rows, self.planes = nn.RMSNorm(6, eps=0.1), nn.RMSNorm((3, 2), elementwise_affine=False)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.net(self.planes(self.rows(x).view(-1, 3, 2)).flatten(1)), y)
+
+    def data(self):
+        return floats(6), classes(4)
+
+
 class embedding_bags(nn.Module):
     """As in DLRM: a bag of ids for each sample and table."""
 
@@ -376,6 +426,21 @@ class embedding_bags(nn.Module):
         return ids, torch.rand(BATCH, 5), classes(3)
 
 
+class named_as_values(nn.Module):
+    """Dynamo's exporter names values after their operations: t, mul and mean too."""
+
+    def __init__(self):
+        super().__init__()
+        self.t, self.mul = nn.Parameter(torch.randn(4, 6)), nn.Parameter(torch.rand(4) + 0.5)
+        self.register_buffer("mean", torch.randn(4))
+
+    def forward(self, x, y):
+        return ((x @ self.t.t() * self.mul - self.mean) * 0.5 - y).square().mean()
+
+    def data(self):
+        return floats(6), floats(4)
+
+
 class distributions(Loss):
     """A Gaussian policy, a categorical one, and the divergence of a variational autoencoder."""
 
@@ -391,7 +456,7 @@ class distributions(Loss):
         return floats(6), floats(2), classes(4)
 
 
-class gaussian(Loss):
+class gaussian_below_eps(Loss):
     """Some variances are below eps."""
 
     def forward(self, x, y):
@@ -617,9 +682,9 @@ def export(exporter, name):
         shapes = tuple({0: torch.export.Dim("n", min=2, max=4096)} for _ in data)
         torch.onnx.export(model, data, path, input_names=inputs, output_names=["loss"], dynamo=True,
                           external_data=False, dynamic_shapes=shapes, optimize=False, verbose=False)
-    elif exporter == "plimsoll":
+    elif exporter.startswith("plimsoll"):
         import plimsoll
-        plimsoll.export(model, data, path)
+        plimsoll.export(model, data, path, exporter="torchscript" if exporter == "plimsoll_torchscript" else None)
     else:
         torch.onnx.export(model, data, path, input_names=inputs, output_names=["loss"], dynamo=False, opset_version=17,
                           training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False,

@@ -30,12 +30,23 @@ for name in smoothed weighted_smoothed smoothed_probabilities; do
 done
 
 # plimsoll.export knows the numbers of an arange(), which dynamo's exporter takes for data and refuses as axes, and
-# writes an embedding_bag() without a loop, and distributions and losses without the validation of their
-# arguments. Dynamo's exporter writes a jvp().
-for name in dice_of_samples embedding_bags distributions gaussian gaussian_of_samples physics; do
+# writes an embedding_bag() without a loop, a ctc_loss(), and distributions and losses without the validation of their
+# arguments. Dynamo's exporter writes a jvp(), and gives some parameters the names of values.
+for name in dice_of_samples embedding_bags distributions gaussian gaussian_below_eps gaussian_of_samples physics \
+  named_as_values ctc ctc_sum; do
   PYTHONPATH=$PLIMSOLL_SOURCE/python "${losses[@]}" export plimsoll $name >log 2>&1 || { cat log; fail "the exporter"; }
   build_trainer $name $name.onnx --batch 8 --sub-batch 3 --loss output --optimizer sgd
   "${losses[@]}" check $name $name || fail "$name: not as PyTorch"
+done
+PYTHONPATH=$PLIMSOLL_SOURCE/python "${losses[@]}" export plimsoll batch_hard >log 2>&1 ||
+  { cat log; fail "the exporter"; }
+build_trainer batch_hard batch_hard.onnx --batch 8 --loss output --optimizer sgd
+"${losses[@]}" check batch_hard batch_hard || fail "batch_hard: not as PyTorch"
+PYTHONPATH=$PLIMSOLL_SOURCE/python "${losses[@]}" export plimsoll_torchscript ctc rms_normalized >log 2>&1 ||
+  { cat log; fail "the exporter"; }
+for name in ctc rms_normalized; do
+  build_trainer ${name}_torchscript $name.onnx --batch 8 --loss output --optimizer sgd
+  "${losses[@]}" check $name ${name}_torchscript || fail "$name of TorchScript's exporter: not as PyTorch"
 done
 
 # The flags of the built-in loss correspond to PyTorch's arguments, whatever the rounds: five iterations of 8 samples,

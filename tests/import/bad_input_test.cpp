@@ -681,6 +681,16 @@ TEST_CASE("a quantized model, and a classical one, are refused with what they ar
   CHECK_THAT(outcome(trees.import()), StartsWith("4: ") && Contains("a classical model"));
 }
 
+TEST_CASE("a selection whose size depends on data is refused with what to do instead") {
+  ModelBuilder build;
+  build.input("x", {"N", "4"});
+  build.node("NonZero", {"x"}, {"chosen"}, "first");
+  build.node("NonZero", {"x"}, {"y"}, "second");
+  const std::string told = outcome(build.output("y").import());
+  CHECK_THAT(told, StartsWith("5: ") && Contains("a label that the loss ignores"));
+  CHECK(told.find("depends on data") == told.rfind("depends on data"));
+}
+
 TEST_CASE("a small file that computes many large constants is refused") {
   ModelBuilder build(17);
   build.input("x", {"N", "2000"}).constant("square", {2000, 2000});

@@ -24,6 +24,16 @@
 namespace plimsoll {
 namespace {
 
+constexpr const char* kSelectsByData =
+    "how many elements a mask selects, as in scores[mask], depends on data, and a plan has fixed sizes: keep all "
+    "elements, and give those that do not count a label that the loss ignores (-100), or the factor 0 in the loss";
+
+// What to do about a node that is not supported, or empty.
+std::string advice_on(const Model& model, const ModelNode& node) {
+  if (is_branching(node)) return open_condition(model, node);
+  return is_of_onnx(node) && node.op == "NonZero" ? kSelectsByData : node.refusal;
+}
+
 ConstantData constant_of(const ModelTensor& tensor) {
   ConstantData data;
   if (const auto known = known_value_of(tensor)) {
@@ -188,9 +198,7 @@ Status NetworkBuilder::add_operator(const ModelNode& source) {
     unsupported_.add_message(
         fmt::format("{}: its value is of an unsupported kind, such as a sparse tensor or a string", describe(source)));
   else if (!known && !(blocked && is_of_onnx(source) && can_fold(source.op)))
-    unsupported_.add_operator(source, op, !unsupported_.takes_advice() ? ""
-                                          : is_branching(source)       ? open_condition(model_, source)
-                                                                       : source.refusal);
+    unsupported_.add_operator(source, op, unsupported_.takes_advice() ? advice_on(model_, source) : "");
   if (!known || blocked) {
     give_up(source, of_shapes);
     return {};

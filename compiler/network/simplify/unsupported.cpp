@@ -32,7 +32,8 @@ bool is_quantized(const ModelNode& node) {
 }  // namespace
 
 void Unsupported::add_operator(const ModelNode& node, const Op* op, std::string advice) {
-  if (!advice.empty()) advice_.push_back(std::move(advice));
+  const bool is_new = std::ranges::find(advice_, advice) == advice_.end();
+  if (!advice.empty() && is_new) advice_.push_back(std::move(advice));
   quantized_ = quantized_ || is_quantized(node);
   classical_ = classical_ || node.domain == "ai.onnx.ml";
   std::string title = is_of_onnx(node) ? node.op : node.domain + "::" + node.op;

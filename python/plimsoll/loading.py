@@ -1,0 +1,72 @@
+"""Copies what a trainer has saved (--save) back into the PyTorch module or the Keras model."""
+
+import json
+
+import numpy as np
+
+from . import keras_exporting
+from .exporting import METADATA_KEY, _parameters_of
+
+
+def load(model, path):
+    """Copies the weights and buffers of the ONNX file `path` into the module or the Keras model that the trainer's
+    model was exported from. Returns the number of tensors.
+
+    Raises ValueError, and changes nothing, if the file is not one of this module: a tensor that the file lists is not
+    in the module or has another shape, or a trainable parameter is not in the file. Parameters that the export was
+    permitted to leave out (allow_unused=True) stay as they are.
+    """
+    if keras_exporting.is_keras(model):
+        return keras_exporting.load(model, path)
+    import torch
+
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"load() takes a torch.nn.Module or a keras.Model, not a {type(model).__name__}")
+    return _load_module(torch, model, str(path))
+
+
+def _load_module(torch, model, path):
+    import onnx
+
+    proto = onnx.load(path)
+    saved = {initializer.name: initializer for initializer in proto.graph.initializer}
+    parameters = _parameters_of(model)
+    tensors = {**parameters, **dict(model.named_buffers())}
+    listed = _listed(proto)
+    foreign = [name for name in listed or () if name in saved and name not in tensors]
+    # A shared parameter is in the file once, under one of its names.
+    there = {id(tensors[name]) for name in tensors if name in saved}
+    absent = [name for name, p in parameters.items() if p.requires_grad and id(p) not in there] if not listed else []
+    if foreign or absent or not there:
+        what = "it has none of the module's tensors"
+        if foreign or absent:
+            what = f"the module has no tensor '{foreign[0]}'" if foreign else f"it has no initializer '{absent[0]}'"
+        raise ValueError(f"'{path}' was not exported from this module: {what}. Load the file into the module that was "
+                         "exported, which includes the loss if that was part of it")
+    values = {name: _value(torch, saved[name]) for name in tensors if name in saved}
+    for name, value in values.items():
+        if value.shape != tensors[name].shape:
+            shapes = f"{list(value.shape)} in '{path}', and {list(tensors[name].shape)} in the module"
+            raise ValueError(f"'{name}' is {shapes}")
+    with torch.no_grad():
+        for name, value in values.items():
+            tensors[name].copy_(value)
+    return len(values)
+
+
+def _listed(proto):
+    """The parameters and buffers that plimsoll.export has listed; None if the file is not from it."""
+    for entry in proto.metadata_props:
+        if entry.key == METADATA_KEY:
+            notes = json.loads(entry.value)
+            return [name for kind in ("trained", "frozen", "buffers") for name in notes.get(kind, ())]
+    return None
+
+
+def _value(torch, initializer):
+    from onnx import numpy_helper
+
+    array = numpy_helper.to_array(initializer)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize == 2:  # 16 bits, which NumPy may not have: exact in f32
+        array = array.astype(np.float32)
+    return torch.from_numpy(np.array(array))
