@@ -31,7 +31,7 @@ int64_t number(const char* name, int64_t otherwise) {
   int64_t value = 0;
   const auto [stopped, error] = std::from_chars(text, text + std::strlen(text), value);
   if (error != std::errc() || *stopped != '\0' || value < 0)
-    throw RanksError(std::string(name) + " is '" + text + "' in the environment when it should be a number");
+    throw RanksError(std::string(name) + " is '" + text + "' in the environment; it should be a number");
   return value;
 }
 
