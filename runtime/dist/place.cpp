@@ -59,7 +59,7 @@ void expect_ranks(int64_t expected, int64_t started, int64_t rank) {
   if (started == expected) return;
   if (rank > 0) throw RanksError("");
   throw RanksError(
-      "this trainer has " + std::to_string(expected) + " ranks and was started as " + std::to_string(started) +
+      "this trainer has " + std::to_string(expected) + " ranks, but was started as " + std::to_string(started) +
       (started == 1 ? ": start it with `mpirun -np " + std::to_string(expected) + " …`"
                     : "; `plimsoll compile --ranks " + std::to_string(started) + "` compiles one for that number"));
 }
