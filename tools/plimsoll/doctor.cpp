@@ -240,7 +240,7 @@ class Doctor {
     const bool builds = !find_program("mpicxx").empty();
     if (!run.empty() && builds) return add(Finding::State::ok, "MPI", run[0]);
     add(Finding::State::without, "MPI",
-        fmt::format("no {}: trainers of several ranks (--ranks): apt-get install libopenmpi-dev openmpi-bin",
+        fmt::format("no {}: needed for --ranks: apt-get install libopenmpi-dev openmpi-bin",
                     builds ? "mpirun" : "mpicxx"));
   }
 
