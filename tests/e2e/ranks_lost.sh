@@ -51,7 +51,8 @@ for where in kernel:2 read:3 kernel:0; do
   touch hang.$rank
   ended 11 0 1 2 3
   rm hang.$rank
-  one_says "^error: rank $rank is lost in iteration [0-9]*: it is alive, but made no progress for 4 s; all others end$" 0 1 2 3
+  why="it is alive, but made no progress for 4 s"
+  one_says "^error: rank $rank is lost in iteration [0-9]*: $why; all others end$" 0 1 2 3
 done
 
 # A short pause ends nothing, and an evaluation of many steps may take longer than the timeout.
