@@ -24,6 +24,9 @@ struct StepFunction {
   bool forward = true;
 };
 
+// ", the last of 2" if the last round has fewer samples, else nothing.
+std::string smaller_last_round(const Plan& plan);
+
 // program.h
 GeneratedFile program_header(const Source& source);
 // lives.cpp

@@ -162,7 +162,7 @@ std::vector<ZooParameter> common_parameters() {
            .words = {"N"}},
           integer_parameter("seed", 0, "of the initial weights", 0, INT64_MAX),
           word_parameter("init", {"normal", "zeros"},
-                         "initial weights; zeros need no room on the disk and serve where only the plan matters")};
+                         "initial weights; zeros take no disk space and suffice for planning")};
 }
 
 std::vector<ZooParameter> image_parameters(int64_t input, int64_t channels, int64_t classes) {

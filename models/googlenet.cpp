@@ -74,7 +74,7 @@ std::vector<ZooEntry> googlenet_entries() {
             image_parameters(224) +
                 std::vector{flag_parameter("paper", false,
                                            "as published: 5x5 kernels, local response and no batch normalization"),
-                            flag_parameter("dropout", true, "dropout in front of the classifier")}},
+                            flag_parameter("dropout", true, "dropout before the classifier")}},
            build_googlenet}};
 }
 

@@ -108,7 +108,7 @@ void build_inception_v3(GraphWriter& graph, const Arguments& arguments) {
 std::vector<ZooEntry> inception_v3_entries() {
   return {{{"inception_v3", "Inception v3 without its auxiliary classifier",
             image_parameters(299) +
-                std::vector{flag_parameter("dropout", true, "dropout in front of the classifier")}},
+                std::vector{flag_parameter("dropout", true, "dropout before the classifier")}},
            build_inception_v3}};
 }
 

@@ -107,7 +107,7 @@ void build_inception_v4(GraphWriter& graph, const Arguments& arguments) {
 std::vector<ZooEntry> inception_v4_entries() {
   return {{{"inception_v4", "Inception v4",
             image_parameters(299) +
-                std::vector{flag_parameter("dropout", true, "dropout in front of the classifier")}},
+                std::vector{flag_parameter("dropout", true, "dropout before the classifier")}},
            build_inception_v4}};
 }
 

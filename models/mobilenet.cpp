@@ -64,7 +64,7 @@ std::vector<ZooEntry> mobilenet_entries() {
   return {{{"mobilenet_v2", "MobileNet V2: depthwise convolutions, inverted residuals",
             image_parameters(224) +
                 std::vector{integer_parameter("percent", 100, "channels, as a percentage of the usual", 10, 1000),
-                            flag_parameter("dropout", true, "dropout in front of the classifier"),
+                            flag_parameter("dropout", true, "dropout before the classifier"),
                             word_parameter("stem", {"imagenet", "cifar"},
                                            "cifar: the first two strides are 1, for 32x32 images")}},
            build_mobilenet_v2}};

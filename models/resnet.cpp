@@ -98,13 +98,13 @@ std::vector<ZooParameter> parameters(int64_t input, int64_t classes, int64_t wid
              integer_parameter("width", width, "channels of the first stage; each stage doubles them", 1, 4096),
              word_parameter("stem", std::move(stems),
                             "imagenet: 7x7 with stride 2 and a pool; cifar: 3x3 with stride 1 and none"),
-             integer_parameter("pool1_pad", 1, "padding of the pool behind the first convolution", 0, 1),
+             integer_parameter("pool1_pad", 1, "padding of the pool after the first convolution", 0, 1),
              word_parameter("stride_on", {"usual", "conv2", "conv1"},
-                            "which convolution of a bottleneck has the stride; usual: conv2 as in torchvision, "
-                            "but conv1 with pool1_pad=0, as the paper's authors have both"),
+                            "the convolution of a bottleneck that has the stride; usual: conv2, as in torchvision, or "
+                            "conv1 if pool1_pad=0, as in the model of SuperNeurons"),
              word_parameter("relu_on", {"sum", "branches"},
-                            "where a block ends in a Relu; branches: before the sum, as in the example that goes "
-                            "with Chen et al.'s sublinear plans"),
+                            "the last Relu of a block: after the sum, or on both branches before it, as in the "
+                            "example of Chen et al. (sublinear)"),
              word_parameter("norm", {"batch", "none"}, "what follows a convolution; none: its bias")};
 }
 

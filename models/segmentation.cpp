@@ -92,14 +92,14 @@ std::vector<ZooEntry> segmentation_entries() {
             image_parameters(224, 3, 21) +
                 std::vector{std::move(pad), integer_parameter("width", 64, "channels of the first group", 1, 4096),
                             integer_parameter("hidden", 4096, "channels of fc6 and fc7", 1, 1 << 16),
-                            flag_parameter("dropout", true, "dropout behind fc6 and fc7")}},
+                            flag_parameter("dropout", true, "dropout after fc6 and fc7")}},
            build_fcn},
           {{"unet", "U-Net: a class for every pixel",
             image_parameters(256, 3, 2) +
                 std::vector{integer_parameter("width", 64, "channels of the first level; each level doubles them", 1,
                                               4096),
                             integer_parameter("depth", 4, "levels below the first", 1, 8),
-                            flag_parameter("batch_norm", true, "batch normalization behind every convolution")}},
+                            flag_parameter("batch_norm", true, "batch normalization after every convolution")}},
            build_unet}};
 }
 

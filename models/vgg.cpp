@@ -90,7 +90,7 @@ ZooEntry entry(const std::string& name, int64_t convolutions, const std::vector<
 std::vector<ZooEntry> vgg_entries() {
   const std::vector<ZooParameter> usual =
       image_parameters(224) +
-      std::vector{flag_parameter("batch_norm", false, "batch normalization behind every convolution"),
+      std::vector{flag_parameter("batch_norm", false, "batch normalization after every convolution"),
                   flag_parameter("dropout", true, "dropout in the classifier"),
                   integer_parameter("width", 64, "channels of the first group", 1, 4096),
                   integer_parameter("hidden", 4096, "features of the fully connected layers", 1, 1 << 16)};

@@ -13,7 +13,7 @@ int64_t check_workspace(const std::vector<Algorithm>& offered, std::string_view 
     if (!algorithm.empty() && one.name != algorithm) continue;
     if (one.workspace_bytes <= planned_bytes) return one.workspace_bytes;
     throw KernelError("algorithm '" + one.name + "' needs " + std::to_string(one.workspace_bytes) +
-                      " bytes of workspace on this machine when " + std::to_string(planned_bytes) +
+                      " bytes of workspace on this machine, but " + std::to_string(planned_bytes) +
                       " are planned");
   }
   throw KernelError("this machine has no algorithm '" + std::string(algorithm) + "'");

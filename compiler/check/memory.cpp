@@ -94,7 +94,7 @@ class Memory {
       return fmt::format("{} reads {} before it is reduced over the ranks", step, name);
     if (version > own && wanted <= own)
       return fmt::format("{} accesses {} after it was reduced over the ranks", step, name);
-    return fmt::format("{} accesses {} when it holds {} of its updates, expected {}", step, name, version, wanted);
+    return fmt::format("{} accesses {} while it holds {} of its updates, expected {}", step, name, version, wanted);
   }
 
   void lay_out() {

@@ -132,7 +132,7 @@ class RoundOfCopies {
     else if (*state.device != wanted)
       verdict_.refuse(
           Rule::current, id, tensor,
-          fmt::format("{} accesses {}{} when it holds {} of {}, expected {}", verdict_.name(id), verdict_.name(tensor),
+          fmt::format("{} accesses {}{} while it holds {} of {}, expected {}", verdict_.name(id), verdict_.name(tensor),
                       when(), *state.device, counted(base + static_cast<int64_t>(updaters.size()), "update"), wanted));
     if (updates) state.device = wanted + 1;  // one message for each mistake
   }

@@ -24,7 +24,7 @@ struct BegunPlan {
 bool is_begun_plan(const std::string& path);
 
 // Reads the plan of `asked.from`. Its task graph and its costs come from the model, by the same flags as when it was
-// written. Errors: usage, for a flag that was another then, or if there is no model; those of the parser.
+// written. Errors: usage, if a flag had another value then, or if there is no model; those of the parser.
 Result<BegunPlan> begin_in_plan(const PlanningRequest& asked, const OnePlanRequest& one);
 
 }  // namespace plimsoll

@@ -33,7 +33,7 @@ class PlanText {
 };
 
 // Accepts arbitrary text. The result has ids in range and non-negative sizes; the checker decides whether it is a valid
-// plan (compiler/check/check.h). Error: invalid_model, with the location: "plan.json: steps[3].waits[0] is 7 when …",
+// plan (compiler/check/check.h). Error: invalid_model, with the location: "plan.json: batch is 0; expected at least 1",
 // "plan.json: is no JSON: line 3, column 7 …".
 Result<Plan> plan_from_json(std::string_view text);
 

@@ -14,7 +14,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs logits and a target");
   const TensorType &logits = node.input_type(0), &target = node.input_type(1);
   if (logits.dims != target.dims || target.type != DataType::f32)
-    return node.invalid("the target is " + to_string(target) + " when the logits are " + to_string(logits));
+    return node.invalid("the target is " + to_string(target) + ", but the logits are " + to_string(logits));
   const int64_t axis = node.integer("axis", 0);
   if (axis < 0 || axis > static_cast<int64_t>(logits.rank())) return node.invalid("there is no such axis");
   for (const size_t i : {size_t{2}, size_t{3}}) {
@@ -24,7 +24,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
                             !logits.dims[static_cast<size_t>(axis)].batch &&
                             weights.dims == Dims{logits.dims[static_cast<size_t>(axis)]};
     if (weights.type != DataType::f32 || (weights.dims != Dims{{1}} && !of_classes))
-      return node.invalid("the weights are " + to_string(weights) + " when the logits are " + to_string(logits));
+      return node.invalid("the weights are " + to_string(weights) + ", but the logits are " + to_string(logits));
   }
   const TensorType number{DataType::f32, {{1}}};
   return std::vector{number, number};

@@ -21,7 +21,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   for (size_t i = 2; i < scores.rank(); ++i)
     if (scores.dims[i] != Dim{1}) return node.invalid("scores " + to_string(scores.dims) + " are not of one label");
   if (labels != TensorType{DataType::i32, {scores.dims[0], {kNumbersOfMixedLabel}}})
-    return node.invalid("the labels are " + to_string(labels) + " when the scores are " + to_string(scores));
+    return node.invalid("the labels are " + to_string(labels) + ", but the scores are " + to_string(scores));
   if (node.has_input(2) && node.input_type(2) != TensorType{DataType::f32, {scores.dims[1]}})
     return node.invalid("the class weights are " + to_string(node.input_type(2)) + ", expected " +
                         std::to_string(scores.dims[1].value) + " classes");

@@ -10,7 +10,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   if (!node.has_input(0) || !node.has_input(1)) return node.invalid("needs a prediction and a target");
   const TensorType &prediction = node.input_type(0), &target = node.input_type(1);
   if (prediction.dims != target.dims || target.type != DataType::f32)
-    return node.invalid("the target is " + to_string(target) + " when the prediction is " + to_string(prediction));
+    return node.invalid("the target is " + to_string(target) + ", but the prediction is " + to_string(prediction));
   return std::vector{TensorType{DataType::f32, {{1}}}};
 }
 

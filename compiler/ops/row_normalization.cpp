@@ -32,7 +32,7 @@ Result<std::vector<TensorType>> infer_row_normalization(const NodeView& node) {
     if (!node.has_input(i)) continue;
     const Dims& dims = node.input_type(i).dims;
     if (node.input_type(i).depends_on_batch() || node.input_type(i).elements().fixed != view[1].value)
-      return node.unsupported("input " + std::to_string(i) + " is " + to_string(dims) + " when " +
+      return node.unsupported("input " + std::to_string(i) + " is " + to_string(dims) + ", but " +
                               std::to_string(view[1].value) + " elements of " + to_string(x.dims) +
                               " are normalized together");
   }

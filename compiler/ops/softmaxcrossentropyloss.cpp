@@ -112,7 +112,7 @@ Result<std::vector<TensorType>> infer_class_loss(const NodeView& node) {
   expected.erase(expected.begin() + static_cast<int64_t>(axis));
   const bool one_pixel = std::all_of(expected.begin() + 1, expected.end(), [](const Dim& d) { return d == Dim{1}; });
   if (labels.dims != expected && !(one_pixel && labels.dims == Dims{expected[0]}))
-    return node.invalid("labels are " + to_string(labels.dims) + " when scores " + to_string(scores.dims) +
+    return node.invalid("labels are " + to_string(labels.dims) + ", but scores " + to_string(scores.dims) +
                         " need " + to_string(expected));
   if (node.has_input(2) && node.input_type(2) != TensorType{DataType::f32, {scores.dims[axis]}})
     return node.invalid("the class weights are " + to_string(node.input_type(2)) + ", expected " +

@@ -73,7 +73,7 @@ Result<Window> window_of(const NodeView& node, const IntList& kernel) {
                 .ceil_mode = node.integer("ceil_mode", 0) != 0};
   if (const auto* said = node.find_integers("kernel_shape"); said && !std::ranges::equal(*said, kernel))
     return node.invalid(
-        fmt::format("kernel_shape is [{}] when the weights have [{}]", fmt::join(*said, ","), fmt::join(kernel, ",")));
+        fmt::format("kernel_shape is [{}], but the weights have [{}]", fmt::join(*said, ","), fmt::join(kernel, ",")));
   const std::string auto_pad = node.text("auto_pad", "NOTSET");
   if (auto_pad == "VALID") {
     for (int64_t& pad : window.pads.items) pad = 0;

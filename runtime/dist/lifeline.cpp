@@ -155,16 +155,16 @@ void Lifeline::lost(int64_t rank, int64_t iteration, How how, bool told) {
   for (const Peer& peer : peers_)
     if (!peer.gone) say(peer, message);
   if (rank_.number == (rank == 0 ? 1 : 0) || (rank == 0 && rank_.first_here && !told)) {
-    const std::string who = rank == kNobody ? "no rank gets on" : "rank " + std::to_string(rank) + " is gone";
+    const std::string who = rank == kNobody ? "no rank makes progress" : "rank " + std::to_string(rank) + " is lost";
     const std::string when = iteration < 0 ? "before its first iteration" : "in iteration " + std::to_string(iteration);
     const std::string seconds = " for " + std::to_string(patience_) + " s";
     const std::string why = how == How::ended    ? "its process ended"
-                            : how == How::silent ? "nothing was heard of it" + seconds
+                            : how == How::silent ? "nothing was heard from it" + seconds
                             : how == How::failed ? "it ended with an error"
-                            : how == How::idle   ? "it lives, but did nothing" + seconds
-                            : how == How::engine_failed ? "what adds up over the ranks failed there"
-                                                        : "all wait for each other" + seconds;
-    std::fprintf(stderr, "error: %s, %s: %s; %s end\n", who.c_str(), when.c_str(), why.c_str(),
+                            : how == How::idle   ? "it is alive, but made no progress" + seconds
+                            : how == How::engine_failed ? "the reduction over the ranks failed there"
+                                                        : "all have waited for each other" + seconds;
+    std::fprintf(stderr, "error: %s %s: %s; %s end\n", who.c_str(), when.c_str(), why.c_str(),
                  rank == kNobody ? "all" : "all others");
   }
   _exit(kExitRankLost);

@@ -23,7 +23,7 @@ class Meeting {
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
-  // As in Ranks. Throw RanksError if a rank is gone.
+  // As in Ranks. Throw RanksError if a rank is lost.
   void broadcast(void* data, int64_t bytes) const;
   void gather(const void* mine, int64_t bytes, void* all) const;
 

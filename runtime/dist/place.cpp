@@ -31,7 +31,7 @@ int64_t number(const char* name, int64_t otherwise) {
   int64_t value = 0;
   const auto [stopped, error] = std::from_chars(text, text + std::strlen(text), value);
   if (error != std::errc() || *stopped != '\0' || value < 0)
-    throw RanksError(std::string(name) + " is '" + text + "' in the environment when it should be a number");
+    throw RanksError(std::string(name) + " is '" + text + "' in the environment; it should be a number");
   return value;
 }
 
@@ -59,7 +59,7 @@ void expect_ranks(int64_t expected, int64_t started, int64_t rank) {
   if (started == expected) return;
   if (rank > 0) throw RanksError("");
   throw RanksError(
-      "this trainer has " + std::to_string(expected) + " ranks and was started as " + std::to_string(started) +
+      "this trainer has " + std::to_string(expected) + " ranks, but was started as " + std::to_string(started) +
       (started == 1 ? ": start it with `mpirun -np " + std::to_string(expected) + " …`"
                     : "; `plimsoll compile --ranks " + std::to_string(started) + "` compiles one for that number"));
 }

@@ -5,7 +5,7 @@
 //   host/sockets.cpp  the same over TCP, for processes started by torchrun or otherwise
 //   cuda/nccl.cpp     NCCL, between GPUs
 //
-// Every rank does the same things in the same order. A rank that does not, or that is gone, would leave the others
+// Every rank does the same things in the same order. A rank that does not, or that is lost, would leave the others
 // waiting; dist/lifeline.h tells them.
 #pragma once
 

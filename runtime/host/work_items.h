@@ -16,7 +16,7 @@ constexpr int64_t kManyItems = 128;
 
 // Work items that need space for intermediate values run in lanes, each with its part of the workspace. There are no
 // more lanes than work items. Above 32 lanes, they have at most an eighth of the bytes that the kernel reads and
-// writes, so a workspace is small beside its operands.
+// writes, so a workspace is small compared with its operands.
 constexpr int64_t lanes_of(int64_t items, int64_t lane_bytes, int64_t operand_bytes) {
   constexpr int64_t kFew = 32, kShare = 8;
   const int64_t affordable = lane_bytes == 0 ? kManyItems : operand_bytes / kShare / lane_bytes;

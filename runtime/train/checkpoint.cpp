@@ -163,7 +163,7 @@ void load_parameters(const InputFile& file, const Safetensors& stored, bool stat
     });
   }
   if (wanted != stored.tensors.size())
-    refuse("it has " + counted(static_cast<int64_t>(stored.tensors.size()), "tensor") + " when " +
+    refuse("it has " + counted(static_cast<int64_t>(stored.tensors.size()), "tensor") + ", but " +
            std::to_string(wanted) + " are wanted");
 }
 

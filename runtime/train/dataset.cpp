@@ -148,7 +148,7 @@ int64_t integer_at(const std::byte* values, DataType type, int64_t at) {
 struct Range {
   int64_t bound = 0;     // integers are in [0, bound); 0: any
   int64_t ignored = kNoLabel;  // also accepted
-  std::string one = {}, all = {};  // "label", "classes": "label 10 when the model has classes 0 to 9"
+  std::string one = {}, all = {};  // "label", "classes": "label 10, but the model has classes 0 to 9"
   bool holds(int64_t number) const {
     return (number >= 0 && number < bound) || (number == ignored && number != kNoLabel);
   }
@@ -188,9 +188,9 @@ LabelCounts check_column(const Dataset& dataset, size_t i, const ProgramInput& i
             Exit::invalid_model,
             "sample " + std::to_string(at) + " of '" + dataset.name + "' has " + range.one + " " +
                 std::to_string(number) +
-                (number == kNoLabel && input.desc.type == DataType::i32 ? ", or one that 32 bits do not hold," : "") +
-                " when the model has " + range.all + " 0 to " + std::to_string(range.bound - 1) +
-                (range.ignored == kNoLabel ? "" : ", and leaves out " + std::to_string(range.ignored)));
+                (number == kNoLabel && input.desc.type == DataType::i32 ? ", or one that 32 bits do not hold" : "") +
+                ", but the model has " + range.all + " 0 to " + std::to_string(range.bound - 1) +
+                (range.ignored == kNoLabel ? "" : ", and ignores " + std::to_string(range.ignored)));
       if (k < first || k >= end) continue;
       if (number != range.ignored) {
         if (!weights.empty())
@@ -262,7 +262,7 @@ void check_targets(Dataset& dataset, const Program& program) {
       if (target < 0 || target > 1)
         throw TrainerError(Exit::invalid_model, "sample " + std::to_string(at) + " of '" + dataset.name +
                                                     "' has target " + std::to_string(target) +
-                                                    " when the loss takes 0 to 1");
+                                                    ", but the loss takes 0 to 1");
       largest = std::max(largest, target);
     }
   }

@@ -145,7 +145,7 @@ class Search {
       if (selection.allows(number)) continue;
       return std::string(kComputedByModel) + (selection.of_classes ? "label " : "index ") + std::to_string(number) +
              " for " + written_by(command, touched) +
-             (selection.of_classes ? " when the number of classes is " : " when the axis has size ") +
+             (selection.of_classes ? ", but the number of classes is " : ", but the axis has size ") +
              std::to_string(selection.last + 1);
     }
     return "";

@@ -24,7 +24,7 @@ struct Diagnosis {
 // Returns the first tensor with NaN or infinity as a clause: "'conv1.Y' of layer 'conv1' (step 4) holds NaN (12 of 4096
 // elements)". Checks the weights, then the samples. Then it runs the forward pass again, step by step in the order of
 // issue, on the default stream, without side effects. An index out of range is the cause of the NaN that it selects:
-// "the model computes index 9 for 'pick.Y' of layer 'pick' (step 4) when the axis has size 5". Before: the round has
+// "the model computes index 9 for 'pick.Y' of layer 'pick' (step 4), but the axis has size 5". Before: the round has
 // ended, and no weight has changed since its start. Slow. Uses only kernels and copies of a backend.
 Diagnosis first_bad_tensor(const Program& program, const Round& round, const backend::Arena& arena,
                            backend::HostPool* pool, const RoundJob& job);

@@ -291,7 +291,7 @@ void open_images(Dataset& dataset, const std::string& directory, Part part, cons
   for (const auto& [name, list] : {std::pair{"--mean", &options.mean}, {"--std", &options.deviation}})
     if (list->size() > 1 && static_cast<int64_t>(list->size()) != channels)
       refuse(Exit::usage, std::string(name) + " has " + counted(static_cast<int64_t>(list->size()), "number") +
-                              " when the input has " + counted(channels, "channel"));
+                              ", but the input has " + counted(channels, "channel"));
   const bool predicts = part == Part::prediction;
   Folders found = folders_in(directory, predicts);
   if (found.images.empty())
@@ -299,7 +299,7 @@ void open_images(Dataset& dataset, const std::string& directory, Part part, cons
                                             : "there is no image (.png, .jpg, .jpeg) in a folder of a class");
   if (const auto classes = static_cast<int64_t>(found.classes.size());
       !predicts && program.classes > 0 && classes != program.classes)
-    refuse(Exit::invalid_model, "it has " + counted(classes, "folder") + ", one for each class, when the model has " +
+    refuse(Exit::invalid_model, "it has " + counted(classes, "folder") + ", one for each class, but the model has " +
                                     std::to_string(program.classes) + " of them: " + listed(found.classes));
   if (!found.empty.empty() && !predicts)
     dataset.warnings.push_back("'" + directory + "': no image (.png, .jpg, .jpeg) is in " +

@@ -29,7 +29,7 @@ class Machine {
     std::string spill = {};  // directory of the host pool's file; "": the pool is in memory
     bool may_record = true;  // RoundJob::may_record
     bool overlap = true;     // false: each step runs when its line of the program is called
-    const Program* compiled = nullptr;  // that the program is of another batch of (run_batch.h); null: of none
+    const Program* compiled = nullptr;  // the program before run_batch.h changed its batch; null: it is unchanged
     int64_t left_over = 0;   // samples of a smaller last batch, of all ranks together; 0: there is none
     bool revalidate = false;  // throw if any kernel is not as planned
     const UpdateGroups* groups = nullptr;  // must outlive the machine; null: all numbers as compiled

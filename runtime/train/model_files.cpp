@@ -27,7 +27,7 @@ bool has_notes_behind(const InputFile& file, int64_t bytes) {
 InputFile open_of_size(const std::string& path, int64_t bytes, const std::string& hint) {
   InputFile file(path);
   if (file.bytes() != bytes && !has_notes_behind(file, bytes))
-    throw TrainerError(Exit::invalid_model, "'" + path + "' has " + std::to_string(file.bytes()) + " bytes when " +
+    throw TrainerError(Exit::invalid_model, "'" + path + "' has " + std::to_string(file.bytes()) + " bytes, but " +
                                                 hint + " that this trainer was made with has " + std::to_string(bytes) +
                                                 "; --model says where that one is");
   return file;

@@ -41,7 +41,7 @@ DataType type_of(const InputFile& file, std::string_view value, bool shorts, Npy
   if (npy.boolean) return of_width(DataType::u8, 1);
   if (type == "<u2" && shorts) return of_width(DataType::i32, 2);
   refuse(file, "elements are '" + std::string(type) +
-                   "' when they should be float32, int32, int64, uint8 or bool; convert with numpy's astype");
+                   "'; they should be float32, int32, int64, uint8 or bool; convert with numpy's astype");
 }
 
 IntList dims_of(const InputFile& file, std::string_view value) {
@@ -85,7 +85,7 @@ NpyHeader read_npy_header(const InputFile& file, bool shorts) {
   for (const int64_t dim : npy.desc.dims)
     if (__builtin_mul_overflow(bytes, dim, &bytes)) refuse(file, "the shape is larger than any file");
   if (bytes != file.bytes() - npy.data_offset)
-    refuse(file, "holds " + std::to_string(file.bytes() - npy.data_offset) + " bytes of data when its shape needs " +
+    refuse(file, "holds " + std::to_string(file.bytes() - npy.data_offset) + " bytes of data, but its shape needs " +
                      std::to_string(bytes));
   return npy;
 }

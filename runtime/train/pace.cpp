@@ -26,17 +26,16 @@ std::string likely_cause(const Pace& pace) {
            counted(pace.processors, "processor") + "; compile with --threads " + std::to_string(pace.processors);
   if (pace.fetching > kCause)
     return percent(pace.fetching) +
-           " of the time is spent on waiting for samples: reading and decoding --data is too slow";
+           " of the time is spent waiting for samples: reading and decoding --data is too slow";
   if (pace.reducing > kCause)
     return percent(pace.reducing) +
-           " of the time is spent on adding up gradients over the ranks: the network, or the slowest rank, is too slow";
+           " of the time is spent reducing gradients over the ranks: the network or the slowest rank is too slow";
   if (pace.stalled > kCause)
     return percent(pace.stalled) +
-           " of the time is spent on waiting for copies from and to the host pool; if it is a file (--spill), its disk "
-           "is too slow";
+           " of the time is spent waiting for copies from and to the host pool; with --spill, the disk may be too slow";
   if (pace.queued > kCause)
-    return "other processes use the processors: for " + percent(pace.queued) +
-           " of the time a thread of this one was ready to run and had to wait";
+    return "other processes use the processors: together, the threads of this trainer waited for a processor for " +
+           percent(pace.queued) + " of the time";
   if (pace.modelled)
     return "the prediction is modelled, not measured; compile with --costs profiled for a measured one";
   return "the kernels were measured on another machine, or under other conditions; compile with --remeasure";

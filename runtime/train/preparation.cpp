@@ -26,7 +26,7 @@ void need_a_batch(const Program& program, const Dataset& dataset) {
   if (dataset.samples >= program.batch) return;
   if (dataset.samples == 0) throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has no samples");
   throw TrainerError(Exit::invalid_model, "'" + dataset.name + "' has " + counted(dataset.samples, "sample") +
-                                              " when an iteration takes " + std::to_string(program.batch) +
+                                              ", but an iteration takes " + std::to_string(program.batch) +
                                               "; compile the model with a smaller --batch");
 }
 
@@ -60,7 +60,7 @@ void warn_of_full_disk(const Program& program, const std::string& save, std::vec
   const auto needed = static_cast<uintmax_t>(program.model_bytes + program.weights_bytes);
   if (!unknown && space.available < needed)
     warnings.push_back("--save: the disk of '" + save + "' has " + std::to_string(space.available) +
-                       " bytes left when the model has " + std::to_string(needed));
+                       " bytes left, but the model has " + std::to_string(needed));
 }
 
 // The class weights of each input. They are needed before the arena exists, because their sum divides the loss.

@@ -305,7 +305,7 @@ Safetensors read_safetensors(const InputFile& file) {
     found.tensors.push_back(std::move(entry.tensor));
   }
   if (at != file.bytes())
-    reader.fail("it has " + std::to_string(file.bytes()) + " bytes when its header speaks of " + std::to_string(at));
+    reader.fail("it has " + std::to_string(file.bytes()) + " bytes, but its header describes " + std::to_string(at));
   return found;
 }
 

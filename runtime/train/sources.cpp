@@ -172,7 +172,7 @@ std::vector<std::unique_ptr<Column>> npy_columns(const std::string& paths, std::
     const bool real_for_integer = npy.desc.type == DataType::f32 && want.type != DataType::f32;
     if ((found.count == 0 && per_sample) || found != wanted || real_for_integer)
       throw TrainerError(Exit::invalid_model, "'" + names[i] + (per_sample ? "' has samples of " : "' is ") +
-                                                  shape_text(npy.desc, per_sample) + " when input '" + inputs[i].name +
+                                                  shape_text(npy.desc, per_sample) + ", but input '" + inputs[i].name +
                                                   "' takes " + shape_text(want, per_sample) +
                                                   (per_sample ? "" : ", the same for all samples"));
     const int64_t elements = elements_of(inputs[i]);

@@ -56,7 +56,7 @@ void Team::check_same(const Program& program, const std::string& told) {
                              ? ""
                              : who + " has another plan: batch " + std::to_string(other.batch) + ", budget " +
                                    std::to_string(other.budget_bytes) + ", arena " + std::to_string(other.arena_bytes) +
-                                   " bytes, when rank 0 has batch " + std::to_string(first.batch) + ", budget " +
+                                   " bytes, but rank 0 has batch " + std::to_string(first.batch) + ", budget " +
                                    std::to_string(first.budget_bytes) + ", arena " + std::to_string(first.arena_bytes) +
                                    "; start one and the same trainer on all ranks");
     if (other.told != first.told)

@@ -33,7 +33,7 @@ class TokenFile {
       const NpyHeader npy = read_npy_header(file_, true);
       if (npy.desc.rank() != 1 || npy.desc.type == DataType::f32)
         refuse("is an array of " + std::string(name_of(npy.desc.type)) + " and " + std::to_string(npy.desc.rank()) +
-               " dimensions when token ids are integers in one");
+               " dimensions; token ids are integers in one");
       offset_ = npy.data_offset;
       width_ = npy.width;
       tokens_ = npy.desc.dim(0);
@@ -46,7 +46,7 @@ class TokenFile {
       offset_ = kHeader;
       tokens_ = numbers[2];
       if (tokens_ < 0 || file_.bytes() != kHeader + tokens_ * width_)
-        refuse("has " + counted(file_.bytes(), "byte") + " when its header promises " + counted(tokens_, "token"));
+        refuse("has " + counted(file_.bytes(), "byte") + ", but its header promises " + counted(tokens_, "token"));
       return;
     }
     if (file_.bytes() % 2 != 0)
@@ -132,7 +132,7 @@ void check_tokens(const TokenFile& file, int64_t vocabulary) {
     for (int64_t i = 0; i < count; ++i)
       if (const int64_t token = tokens[static_cast<size_t>(i)]; token < 0 || token >= vocabulary)
         throw TrainerError(Exit::invalid_model, "token " + std::to_string(first + i) + " of '" + file.path() + "' is " +
-                                                    std::to_string(token) + " when the model has tokens 0 to " +
+                                                    std::to_string(token) + ", but the model has tokens 0 to " +
                                                     std::to_string(vocabulary - 1));
   }
 }

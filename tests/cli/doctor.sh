@@ -7,6 +7,7 @@ for part in "plimsoll 0.1.0" "this machine" "CPU" "to build trainers" "cmake ver
   says "$part"
 done
 [[ $(LC_ALL=C.UTF-8 wc -L <out) -le 100 ]] || fail "a line is longer than 100 characters"
+! grep -q "…" out || fail "a sentence is shortened"
 
 # Without a compiler and CMake no trainer can be built; the profiler may fail; both are reported.
 plimsoll=$(command -v plimsoll)

@@ -31,6 +31,23 @@ for command in $commands; do
   diff listed <(echo "$options" | sed '/^$/d') || fail "the help of $command and the man page list other options"
   [[ $(grep -E '.{121}' out | wc -l) -eq 0 ]] || fail "the help of $command has long lines"
 done
+# The help explains every value of an option, in the description or on a line of its own. Only lists of devices and
+# passes are too long for that.
+plimsoll help --json >table.json
+/usr/bin/python3 - table.json <<'EOF' || fail "a help lacks the values of an option"
+import json, re, subprocess, sys
+for command in json.load(open(sys.argv[1])):
+    text = subprocess.run(["plimsoll", command["subcommand"], "--help"], capture_output=True, text=True).stdout
+    for option in command["options"]:
+        if option["option"] in ("--costs", "--print-after"): continue
+        row = re.search(rf"^  {option['option']}[ \[].*?(?=^  -|^$|\Z)", text, re.M | re.S).group()
+        for value in option["values"]:
+            own_line = re.search(rf"^        {re.escape(value)}  ", row, re.M)
+            if not own_line and not re.search(rf"\b{re.escape(value)}\b", option["description"]):
+                sys.exit(f"{command['subcommand']} {option['option']}: {value} is not explained")
+EOF
+# Names with characters of several bytes are aligned like all others.
+expect 0 plimsoll help profile; says "  --sub-batch N,N…          sizes"
 # The most important options come first, in groups; an option without a group is still listed.
 expect 0 plimsoll help compile
 [[ $(grep -o '^  --\?[a-z-]*' out | head -3 | xargs) == "--batch --budget -o" ]] ||

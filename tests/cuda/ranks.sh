@@ -103,15 +103,15 @@ for lost in 0 1; do
   trains
   kill -9 "${pids[$lost]}"
   ended 11 $((1 - lost))
-  grep -q "^error: rank $lost is gone, in iteration [0-9]*: its process ended; all others end$" err.$((1 - lost)) ||
-    { cat err.*; fail "nobody says that rank $lost is gone"; }
+  grep -q "^error: rank $lost is lost in iteration [0-9]*: its process ended; all others end$" err.$((1 - lost)) ||
+    { cat err.*; fail "nobody says that rank $lost is lost"; }
 done
 # NCCL does not report a broken link by itself while all ranks are alive, so it is queried.
 NCCL_BREAKS=20 started twice twice --epochs 100000
 ended 11 0 1
 cat err.0 err.1 | grep -c "^error: on rank [01]: NCCL: an error of the emulation: its explanation" >/dev/null ||
   { cat err.*; fail "nobody says that NCCL failed, and why"; }
-cat err.0 err.1 | grep -c "^error: rank [01] is gone, in iteration [0-9]*: what adds up over the ranks failed there" \
+cat err.0 err.1 | grep -c "^error: rank [01] is lost in iteration [0-9]*: the reduction over the ranks failed there" \
   >/dev/null || { cat err.*; fail "nobody says whose sums failed"; }
 
 # Ranks with different plans do not start.

@@ -149,9 +149,9 @@ void check_all_well(const std::vector<Ended>& all) {
 
 TEST_CASE("a rank that lives and does nothing is lost, by name, whichever it is, and it ends itself") {
   check_lost(one_of_four(2, [](Pulse&) { stand_still(); }), 0,
-             "error: rank 2 is gone, in iteration 3: it lives, but did nothing for 3 s; all others end\n");
+             "error: rank 2 is lost in iteration 3: it is alive, but made no progress for 3 s; all others end\n");
   check_lost(one_of_four(0, [](Pulse&) { stand_still(); }), 1,
-             "error: rank 0 is gone, in iteration 3: it lives, but did nothing for 3 s; all others end\n");
+             "error: rank 0 is lost in iteration 3: it is alive, but made no progress for 3 s; all others end\n");
 }
 
 TEST_CASE("who works for long, or waits for a device, is not lost, and neither are those who wait for him") {
@@ -192,5 +192,5 @@ TEST_CASE("where all wait for each other, nobody is named and all end") {
                const Pulse::Wait wait(pulse);
                stand_still();
              }),
-             0, "error: no rank gets on, in iteration 3: all wait for each other for 3 s; all end\n");
+             0, "error: no rank makes progress in iteration 3: all have waited for each other for 3 s; all end\n");
 }

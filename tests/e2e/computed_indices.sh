@@ -57,7 +57,7 @@ for model in rows elements scatter_none scatter_add; do
     expect 4 train --data npy:${wrong%:*}.npy,y.npy
     says "the loss is nan in iteration 1: the model computes index ${wrong#*:} for '"
     says "' of layer 'pick' (step "
-    says ") when the axis has size 5; --on-nan skip"
+    says "), but the axis has size 5; --on-nan skip"
     # What follows from it is left out: the weights are those of the other iteration.
     expect 0 train --data npy:${wrong%:*}.npy,y.npy --on-nan skip --save skipped.onnx
     expect 0 train --data npy:x.npy,y.npy --steps 1 --save first.onnx
@@ -74,4 +74,4 @@ expect 0 train --data npy:x.npy,known.npy
 expect 0 train --data npy:x.npy,ignored.npy
 expect 4 train --data npy:x.npy,unknown.npy
 says "the loss is nan in iteration 1: the model computes label 5 for '"
-says ") when the number of classes is 5; --on-nan skip"
+says "), but the number of classes is 5; --on-nan skip"

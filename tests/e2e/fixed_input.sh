@@ -44,4 +44,4 @@ PY
 done
 expect 0 fed/build/train --model fed-out.onnx --predict npy:x.npy,table.npy --out out.npy; says "of 40 samples"
 expect 4 fed/build/train --data npy:x.npy,narrow.npy,y.npy --steps 1
-says "'narrow.npy' is f32[1,7] when input 'table' takes f32[1,8], the same for all samples"
+says "'narrow.npy' is f32[1,7], but input 'table' takes f32[1,8], the same for all samples"

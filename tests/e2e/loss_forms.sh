@@ -57,4 +57,4 @@ ids = np.arange(4 * 64).reshape(4, 64) % 1100
 np.save("ids.npy", ids); np.save("odd.npy", ids + 1000)'
 expect 2 fused.0.4/build/train --predict ids.npy --out scores.npy; says "compile with --loss-form plain"
 expect 4 fused.0.4/build/train --data npy:ids.npy,odd.npy --steps 1
-says "label 1100 when the model has classes 0 to 1099, and leaves out -100"
+says "label 1100, but the model has classes 0 to 1099, and ignores -100"

@@ -129,4 +129,4 @@ for index in 2 -1; do
 done
 $python "$PLIMSOLL_E2E/weights.py" ignores2.onnx ignores-1.onnx 0 >/dev/null || fail "labels of -1 are not ignored"
 expect 4 ignores2/build/train --data npy:x.npy,minus.npy --steps 1
-says "has label -1 when the model has classes 0 to 9, and leaves out 2"
+says "has label -1, but the model has classes 0 to 9, and ignores 2"

@@ -42,7 +42,7 @@ by_hand 4 four $forever
 trains life.jsonl "${pids[0]}"
 kill -9 "${pids[2]}"
 ended 11 0 1 3
-one_says "^error: rank 2 is gone, in iteration [0-9]*: its process ended; all others end$" 0 1 3
+one_says "^error: rank 2 is lost in iteration [0-9]*: its process ended; all others end$" 0 1 3
 
 # A cable of rank 2, and of rank 0: the rank that is cut off ends, too, and reports what it knows.
 rm life.jsonl
@@ -50,8 +50,8 @@ by_hand 4 four $forever
 trains life.jsonl "${pids[0]}"
 ip -n $name-hub link set port2 down
 ended 11 0 1 2 3
-one_says "^error: rank 2 is gone, in iteration [0-9]*: nothing was heard of it for 4 s; all others end$" 0 1 3
-one_says "^error: rank 0 is gone, in iteration [0-9]*: nothing was heard of it for 4 s; all others end$" 2
+one_says "^error: rank 2 is lost in iteration [0-9]*: nothing was heard from it for 4 s; all others end$" 0 1 3
+one_says "^error: rank 0 is lost in iteration [0-9]*: nothing was heard from it for 4 s; all others end$" 2
 ip -n $name-hub link set port2 up
 
 rm life.jsonl
@@ -60,5 +60,5 @@ trains life.jsonl "${pids[0]}"
 ip -n $name-hub link set port0 down
 ended 11 0 1 2 3
 for rank in 1 2 3; do
-  one_says "^error: rank 0 is gone, in iteration [0-9]*: nothing was heard of it for 4 s; all others end$" $rank
+  one_says "^error: rank 0 is lost in iteration [0-9]*: nothing was heard from it for 4 s; all others end$" $rank
 done

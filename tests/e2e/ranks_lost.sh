@@ -15,7 +15,7 @@ mpirun -np 2 bash -c "two/build/train $forever & echo \$! >pid.\$OMPI_COMM_WORLD
 trains life.jsonl $all
 kill -9 $(cat pid.1)
 wait $all || true
-says "error: rank 1 is gone, in iteration"
+says "error: rank 1 is lost in iteration"
 [[ $(cat code.0) -eq 11 ]] || fail "rank 0 ended with $(cat code.0)"
 
 # One of four that is stopped is as silent as a rank whose machine failed. When it continues it is alone, and ends.
@@ -27,11 +27,11 @@ for signal in STOP KILL; do
   ended 11 0 1 3
   how="its process ended"
   if [[ $signal == STOP ]]; then
-    how="nothing was heard of it for 4 s"
+    how="nothing was heard from it for 4 s"
     kill -CONT "${pids[2]}"
     ! wait "${pids[2]}" || fail "a rank that was stopped goes on alone"
   fi
-  one_says "^error: rank 2 is gone, in iteration [0-9]*: $how; all others end$" 0 1 3
+  one_says "^error: rank 2 is lost in iteration [0-9]*: $how; all others end$" 0 1 3
 done
 
 # No progress inside a kernel, or while reading samples, with a lifeline that still reports: the rank is lost, and ends
@@ -51,7 +51,8 @@ for where in kernel:2 read:3 kernel:0; do
   touch hang.$rank
   ended 11 0 1 2 3
   rm hang.$rank
-  one_says "^error: rank $rank is gone, in iteration [0-9]*: it lives, but did nothing for 4 s; all others end$" 0 1 2 3
+  why="it is alive, but made no progress for 4 s"
+  one_says "^error: rank $rank is lost in iteration [0-9]*: $why; all others end$" 0 1 2 3
 done
 
 # A short pause ends nothing, and an evaluation of many steps may take longer than the timeout.
@@ -81,5 +82,5 @@ ended 0 0 1
   fail "the checkpoint is of less than three pieces"
 SLOW_SYNC=9000 by_hand 2 wide $data --steps 1 --checkpoint late --patience 3
 ended 11 0 1
-one_says "^error: rank 0 is gone, .*: it lives, but did nothing for 3 s; all others end$" 0 1
+one_says "^error: rank 0 is lost .*: it is alive, but made no progress for 3 s; all others end$" 0 1
 [[ -z $(ls late 2>/dev/null | grep '^ckpt-') ]] || fail "a checkpoint that was not finished is there"

@@ -39,14 +39,14 @@ $python "$PLIMSOLL_E2E/weights.py" few.onnx resumed.onnx 0
 # An id that the model does not know, and a file that is not a token file.
 /usr/bin/env python3 -c 'import array; array.array("H", [1] * 500 + [256] + [1] * 500).tofile(open("bad.bin", "wb"))'
 expect 4 full/build/train --data tokens:bad.bin
-says "token 500 of 'bad.bin' is 256 when the model has tokens 0 to 255"
+says "token 500 of 'bad.bin' is 256, but the model has tokens 0 to 255"
 # Such an id is refused in prediction, too. A label that the loss ignores is permitted; any other number that is not a
 # class is refused.
 $python -c 'import numpy as np
 ids = np.arange(16 * 48).reshape(16, 48) % 256
 np.save("ids.npy", ids); np.save("labels.npy", np.where(ids % 5, ids, -100)); np.save("odd.npy", ids - 7)
 np.save("bad.npy", ids + 1)'
-expect 4 full/build/train --predict bad.npy --out scores.npy;  says "the index 256 when the model has rows 0 to 255"
+expect 4 full/build/train --predict bad.npy --out scores.npy;  says "the index 256, but the model has rows 0 to 255"
 [[ ! -e scores.npy ]] || fail "a prediction that was refused is there"
 expect 0 full/build/train --data npy:ids.npy,labels.npy --steps 1
 # A prediction has the scores of every token of every sample: those of the loss.
@@ -63,4 +63,4 @@ trained = json.loads(open("one.jsonl").readline())["loss"]
 assert abs(loss - trained) < 1e-5 * trained, (loss, trained)
 PY
 expect 4 full/build/train --data npy:ids.npy,odd.npy --steps 1
-says "label -7 when the model has classes 0 to 255, and leaves out -100"
+says "label -7, but the model has classes 0 to 255, and ignores -100"

@@ -566,7 +566,7 @@ TEST_CASE("weights that do not fit their operator") {
     ModelBuilder::ints(wide.node(op, {"x", "w"}, {"y"}, "conv"), "kernel_shape", {3, 5});
     wide.output("y");
     CHECK_THAT(outcome(wide.import()),
-               StartsWith("4: node 'conv' (") && Contains("kernel_shape is [3,5] when the weights have [3,3]"));
+               StartsWith("4: node 'conv' (") && Contains("kernel_shape is [3,5], but the weights have [3,3]"));
   }
   ModelBuilder missing;
   missing.input("x", {"N", "4", "4", "4"}).node("Conv", {"x"}, {"y"}, "conv");

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "compiler/report/table.h"
 #include "passes/infeasible.h"
 
 namespace plimsoll {
@@ -61,6 +63,19 @@ Messages Console::messages() const {
 
 void Console::say(std::string_view text) const {
   if (!quiet_) fmt::print(stderr, "{}\n", text);
+}
+
+std::vector<std::string> wrapped_lines(std::string_view text, size_t most) {
+  std::vector<std::string> lines = {""};
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    if (!lines.back().empty() && width_of(lines.back()) + 1 + width_of(word) > most) lines.emplace_back();
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word;
+    begin = end + 1;
+  }
+  return lines;
 }
 
 }  // namespace plimsoll

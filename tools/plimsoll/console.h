@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/driver/messages.h"
 #include "compiler/support/status.h"
@@ -35,5 +36,8 @@ class Console {
   bool quiet_, verbose_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
+
+// The text in lines of at most `most` characters, broken at spaces. A longer word has a line of its own.
+std::vector<std::string> wrapped_lines(std::string_view text, size_t most);
 
 }  // namespace plimsoll

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "compiler/costs/cache.h"
 #include "compiler/costs/find_profiler.h"
@@ -128,11 +129,14 @@ class Doctor {
     std::string text;
     for (const auto& [title, findings] : sections_) {
       Table table({{}, {}, {.most = 74}});
-      for (const Finding& finding : findings)
-        table.row({finding.state == Finding::State::ok        ? "ok"
-                   : finding.state == Finding::State::missing ? "missing"
-                                                              : "without",
-                   finding.what, finding.detail});
+      for (const Finding& finding : findings) {
+        std::string state = finding.state == Finding::State::ok        ? "ok"
+                            : finding.state == Finding::State::missing ? "missing"
+                                                                       : "without",
+                    what = finding.what;
+        for (std::string& line : wrapped_lines(finding.detail, 74))
+          table.row({std::exchange(state, ""), std::exchange(what, ""), std::move(line)});
+      }
       text += (text.empty() ? "" : "\n") + heading(title, color) + table.print(color);
     }
     return text;
@@ -236,7 +240,7 @@ class Doctor {
     const bool builds = !find_program("mpicxx").empty();
     if (!run.empty() && builds) return add(Finding::State::ok, "MPI", run[0]);
     add(Finding::State::without, "MPI",
-        fmt::format("no {}: trainers of several ranks (--ranks): apt-get install libopenmpi-dev openmpi-bin",
+        fmt::format("no {}: needed for --ranks: apt-get install libopenmpi-dev openmpi-bin",
                     builds ? "mpirun" : "mpicxx"));
   }
 

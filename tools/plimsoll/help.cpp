@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <string>
 
+#include "compiler/report/table.h"
 #include "tools/plimsoll/commands.h"
+#include "tools/plimsoll/console.h"
 #include "tools/plimsoll/json.h"
 
 namespace plimsoll {
@@ -65,28 +67,13 @@ const std::vector<CommandGroup>& command_groups() {
 
 // Wraps `text` to lines of at most kHelpWidth, indented by `column` from the second line on.
 std::string wrapped(std::string_view text, size_t column) {
-  std::string lines;
-  size_t at = column;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string_view word = text.substr(begin, end - begin);
-    if (at > column && at + 1 + word.size() > kHelpWidth) {
-      lines += "\n" + std::string(column, ' ');
-      at = column;
-    } else if (at > column) {
-      lines += ' ';
-      ++at;
-    }
-    lines += word;
-    at += word.size();
-    begin = end + 1;
-  }
-  return lines;
+  return fmt::format("{}", fmt::join(wrapped_lines(text, kHelpWidth - column), "\n" + std::string(column, ' ')));
 }
 
 std::string help_of(std::string left, std::string_view text, size_t column) {
-  if (left.size() + 2 > column) left += "\n" + std::string(column, ' ');
-  else left.resize(column, ' ');
+  const size_t width = width_of(left);
+  if (width + 2 > column) left += "\n" + std::string(column, ' ');
+  else left.append(column - width, ' ');
   return left + wrapped(text, column) + "\n";
 }
 
@@ -213,7 +200,7 @@ std::string command_help(const CommandRow& command) {
   std::string text = fmt::format("plimsoll {}: {}\n\nusage:   {}{}\n", command.name, command.summary, usage,
                                  command.options.empty() ? "" : " [options]");
   if (!command.example.empty()) text += fmt::format("example: {}\n", command.example);
-  if (!command.words.empty())
+  if (!command.words.empty() && command.positional.front() != fmt::format("{}", fmt::join(command.words, "|")))
     text += fmt::format(
         "\n{}\n",
         wrapped(fmt::format("{} is one of {}", command.positional.front(), fmt::join(command.words, ", ")), 0));

@@ -56,6 +56,9 @@ std::vector<std::string> meanings_of(cl::Option& option, const std::vector<std::
                     tell_meanings<OptimizerKind>(option, values, meanings) ||
                     tell_meanings<Assume>(option, values, meanings) || tell_meanings<Modes>(option, values, meanings) ||
                     tell_meanings<BatchNorm>(option, values, meanings) ||
+                    tell_meanings<Attention>(option, values, meanings) ||
+                    tell_meanings<LossForm>(option, values, meanings) ||
+                    tell_meanings<Recurrence>(option, values, meanings) ||
                     tell_meanings<CsvTable>(option, values, meanings);
   return told ? meanings : std::vector<std::string>();
 }

@@ -109,11 +109,11 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
                                 "AdamW with a step scaled to the norm of the weight: for large batches"),
                      clEnumValN(OptimizerKind::lion, "lion", "the sign of the momentum, with decoupled weight decay")),
           cl::sub(sub)),
-      momentum("momentum", cl::init(0.9),
-               cl::desc("for --optimizer momentum; the trainer has a flag of the same name to change it"),
+      momentum("momentum", cl::init(0.9), cl::value_desc("X"),
+               cl::desc("for --optimizer momentum (default 0.9); the trainer has a flag of the same name to change it"),
                cl::sub(sub)),
       weight_decay(
-          "weight-decay", cl::init(0.0),
+          "weight-decay", cl::init(0.0), cl::value_desc("X"),
           cl::desc(
               "L2 penalty, decoupled for adamw, lamb and lion; the trainer has a flag of the same name to change it"),
           cl::sub(sub)),
@@ -153,7 +153,7 @@ ModelOptions::ModelOptions(cl::SubCommand& sub)
               cl::sub(sub)),
       dims("dim", cl::value_desc("NAME=SIZE"),
            cl::desc("size of a symbolic dimension other than the batch; INPUT:AXIS names one that has no name; "
-                    "the size batch: it is the number of samples"),
+                    "with SIZE `batch`, it is the number of samples"),
            cl::sub(sub)),
       inputs("input", cl::value_desc("NAME=NUMBER"),
              cl::desc("an integer or boolean input that is always this number: a sampling rate, a flag; may be "

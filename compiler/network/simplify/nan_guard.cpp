@@ -8,6 +8,10 @@ namespace plimsoll {
 
 bool only_guards(const Model& model, const GraphUses& uses, const ModelNode& source) {
   if (!is_of_onnx(source) || source.op != "IsNaN" || source.inputs.size() != 1) return false;
+  const auto maker = uses.maker.find(source.inputs[0]);
+  if (maker == uses.maker.end() || maker->second < 0) return false;
+  if (const ModelNode& made_by = model.nodes[maker->second]; !is_of_onnx(made_by) || made_by.op != "Softmax")
+    return false;
   const auto readers = uses.readers.find(source.outputs[0]);
   if (readers == uses.readers.end()) return false;
   return std::all_of(readers->second.begin(), readers->second.end(), [&](int reader) {

@@ -1,5 +1,6 @@
-// Where(IsNaN(x), 0, x) equals x except for NaN. Exporters write it after the softmax of an attention, for fully masked
-// rows, which are zero here anyway.
+// Exporters write Where(IsNaN(x), 0, x) after the softmax x of an attention. It replaces the NaN of rows whose keys are
+// all masked. The kernels' softmax of such a row is zeros, so the Where is not needed. After any other operator it is
+// computed as it is written: a model may replace NaN of its own, as of 0 / 0.
 #pragma once
 
 #include "compiler/ir/model.h"
@@ -8,7 +9,7 @@
 
 namespace plimsoll {
 
-// An IsNaN that only such a Where reads.
+// An IsNaN of a softmax that only such a Where reads.
 bool only_guards(const Model& model, const GraphUses& uses, const ModelNode& source);
 
 // For such a Where: the value that replaces NaN is 0, and nothing is broadcast.
