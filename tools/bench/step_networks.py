@@ -78,6 +78,8 @@ NETWORKS = {
     "densenet121": lambda: vision("densenet121", "DenseNet-121"),
     "vgg16": lambda: vision("vgg16", "VGG-16"),
     "convnext_tiny": lambda: vision("convnext_tiny", "ConvNeXt-T"),
+    "efficientnet_b0": lambda: vision("efficientnet_b0", "EfficientNet-B0"),
+    "mobilenet_v3_large": lambda: vision("mobilenet_v3_large", "MobileNet v3 large"),
     "vit_b_16": vit,
     "gpt2_256": lambda: gpt2(256, 4),
     "gpt2_1024": lambda: gpt2(1024, 4),
