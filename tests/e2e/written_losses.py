@@ -427,15 +427,16 @@ class embedding_bags(nn.Module):
 
 
 class named_as_values(nn.Module):
-    """Dynamo's exporter names values after their operations: t, mul and mean too."""
+    """Dynamo's exporter names values after their operations: t, mul and mean too. A buffer has the name of an input."""
 
     def __init__(self):
         super().__init__()
         self.t, self.mul = nn.Parameter(torch.randn(4, 6)), nn.Parameter(torch.rand(4) + 0.5)
         self.register_buffer("mean", torch.randn(4))
+        self.register_buffer("y", torch.rand(4) + 0.5)
 
     def forward(self, x, y):
-        return ((x @ self.t.t() * self.mul - self.mean) * 0.5 - y).square().mean()
+        return ((x @ self.t.t() * self.mul - self.mean) * 0.5 - y * self.y).square().mean()
 
     def data(self):
         return floats(6), floats(4)
