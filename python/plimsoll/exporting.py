@@ -325,6 +325,8 @@ def _annotate(torch, model, arguments, path, input_names, allow_unused, values):
     }
     if detached := _detached(proto):
         notes["detached"] = detached
+    if missing:
+        notes["unused"] = missing
     padding = _padding(model, parameters, initializers)
     if padding:
         notes["padding"] = padding
