@@ -5,6 +5,7 @@
 //    "trained": ["conv.weight", …],   parameters that an optimizer updates; no other initializer is trained
 //    "frozen":  ["stem.weight", …],   parameters with requires_grad=False
 //    "buffers": ["scale", …],
+//    "unused":  ["head.weight", …],   trainable parameters that are not in the file (read by plimsoll.load only)
 //    "detached": ["detach_3", …],     no gradient passes through these Identity nodes
 //    "padding":  {"embed.weight": 0}, the row of an embedding table that is not trained
 //    "modes": "stated"}               training_mode of each BatchNormalization is its module's;

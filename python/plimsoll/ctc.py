@@ -24,7 +24,8 @@ def form_of(torch, function, args, kwargs):
 
 def _ctc_loss(torch, log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity):
     """The forward recursion of Graves et al. 2006, one step for each frame. The states of a sample are a blank, its
-    first label, a blank, … its last label, a blank."""
+    first label, a blank, … its last label, a blank. PyTorch's gradient is that of a log_softmax() before the loss; this
+    one is the derivative, also without a log_softmax()."""
     input_lengths, target_lengths = (
         torch.as_tensor(lengths, device=log_probs.device).long() for lengths in (input_lengths, target_lengths)
     )
@@ -36,8 +37,9 @@ def _ctc_loss(torch, log_probs, targets, input_lengths, target_lengths, blank, r
     none = torch.full_like(of_frames[0][:, :1], IMPOSSIBLE)
     # Two states on is a different label: a path may leave out the blank between them.
     skipping = torch.where(states[:, 2:] != states[:, :-2], torch.zeros_like(none), none)
-    paths = torch.cat([of_frames[0][:, :2], torch.full_like(of_frames[0][:, 2:], IMPOSSIBLE)], 1)
-    for frame, scores in enumerate(of_frames[1:], 1):
+    # Before the first frame, every path is at the first blank.
+    paths = torch.cat([torch.zeros_like(none), torch.full_like(of_frames[0][:, 1:], IMPOSSIBLE)], 1)
+    for frame, scores in enumerate(of_frames):
         from_last = torch.cat([none, paths[:, :-1]], 1)
         from_label = torch.cat([none, none, paths[:, :-2] + skipping], 1)
         reached = torch.logsumexp(torch.stack([paths, from_last, from_label], 1), 1) + scores

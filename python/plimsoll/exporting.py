@@ -214,10 +214,11 @@ def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output
 
 
 def _give_values_other_names(graph):
-    """The exporter names values after operations: the result of x.t() is `t`, which may also be the name of a
-    parameter. A file with two tensors of one name is invalid. Whether any value has a new name."""
-    values = [value for node in graph.all_nodes() for value in node.outputs]
-    taken = {value.name for value in values} | {value.name for value in graph.inputs} | set(graph.initializers)
+    """The exporter names inputs after the arguments of forward(), and values after operations: the result of x.t() is
+    `t`. A parameter or buffer may have the same name. ONNX then reads one tensor for both, or the file is invalid.
+    Whether any input or value has a new name."""
+    values = [*graph.inputs, *(value for node in graph.all_nodes() for value in node.outputs)]
+    taken = {value.name for value in values} | set(graph.initializers)
     renamed = [value for value in values if value.name in graph.initializers]
     for value in renamed:
         number = 1
@@ -324,6 +325,8 @@ def _annotate(torch, model, arguments, path, input_names, allow_unused, values):
     }
     if detached := _detached(proto):
         notes["detached"] = detached
+    if missing:
+        notes["unused"] = missing
     padding = _padding(model, parameters, initializers)
     if padding:
         notes["padding"] = padding

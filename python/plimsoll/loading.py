@@ -14,7 +14,7 @@ def load(model, path):
 
     Raises ValueError, and changes nothing, if the file is not one of this module: a tensor that the file lists is not
     in the module or has another shape, or a trainable parameter is not in the file. Parameters that the export was
-    permitted to leave out (allow_unused=True) stay as they are.
+    permitted to leave out (allow_unused=True) are listed in the file and stay as they are.
     """
     if keras_exporting.is_keras(model):
         return keras_exporting.load(model, path)
@@ -30,13 +30,18 @@ def _load_module(torch, model, path):
 
     proto = onnx.load(path)
     saved = {initializer.name: initializer for initializer in proto.graph.initializer}
+    for node in proto.graph.node:  # an export for evaluation merges equal parameters (exporting.py)
+        if node.op_type == "Identity" and node.input[0] in saved:
+            saved.setdefault(node.output[0], saved[node.input[0]])
     parameters = _parameters_of(model)
     tensors = {**parameters, **dict(model.named_buffers())}
-    listed = _listed(proto)
-    foreign = [name for name in listed or () if name in saved and name not in tensors]
+    notes = _notes(proto)
+    listed = [name for kind in ("trained", "frozen", "buffers") for name in notes.get(kind, ())]
+    foreign = [name for name in listed if name in saved and name not in tensors]
     # A shared parameter is in the file once, under one of its names.
     there = {id(tensors[name]) for name in tensors if name in saved}
-    absent = [name for name, p in parameters.items() if p.requires_grad and id(p) not in there] if not listed else []
+    expected = {name: p for name, p in parameters.items() if p.requires_grad and name not in notes.get("unused", ())}
+    absent = [name for name, p in expected.items() if id(p) not in there]
     if foreign or absent or not there:
         what = "it has none of the module's tensors"
         if foreign or absent:
@@ -54,13 +59,9 @@ def _load_module(torch, model, path):
     return len(values)
 
 
-def _listed(proto):
-    """The parameters and buffers that plimsoll.export has listed; None if the file is not from it."""
-    for entry in proto.metadata_props:
-        if entry.key == METADATA_KEY:
-            notes = json.loads(entry.value)
-            return [name for kind in ("trained", "frozen", "buffers") for name in notes.get(kind, ())]
-    return None
+def _notes(proto):
+    """What plimsoll.export has recorded; nothing if the file is not from it."""
+    return next((json.loads(entry.value) for entry in proto.metadata_props if entry.key == METADATA_KEY), {})
 
 
 def _value(torch, initializer):

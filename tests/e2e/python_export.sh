@@ -506,6 +506,9 @@ for exporter in sys.argv[1:]:
         assert torch.equal(value, expected[name]), name
     assert mixed.b.weight is mixed.a.weight
     refuses(nn.Sequential(mixed), "mixed.onnx", "no tensor '", "was not exported from this module")
+    mixed.head = nn.Linear(6, 6)
+    refuses(mixed, "mixed.onnx", "no initializer 'head.weight'", "was not exported from this module")
+    del mixed.head
     mixed.norm = nn.BatchNorm1d(5)
     refuses(mixed, "mixed.onnx", "[6]", "[5]", "norm.")
     for entry in list(proto.metadata_props):

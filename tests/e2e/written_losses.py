@@ -357,7 +357,7 @@ class dice_of_samples(Loss):
 
 
 class ctc(nn.Module):
-    """Repeated labels, samples of several lengths, one without labels, and one with more labels than frames."""
+    """Repeated labels, samples of several lengths, one without labels, one without frames, one with too few frames."""
 
     def __init__(self):
         super().__init__()
@@ -371,7 +371,7 @@ class ctc(nn.Module):
         labels = torch.tensor([3, 3, 2, 0, 3, 1, 3, 2])
         y = torch.where(torch.arange(3) < labels[:, None], torch.tensor([0, 2, 3])[classes(3, 3)], -100)
         y[0] = 2  # repeated
-        return floats(7, 6), y, torch.tensor([7, 7, 5, 6, 2, 7, 6, 3]), labels
+        return floats(7, 6), y, torch.tensor([7, 7, 5, 6, 2, 0, 6, 3]), labels
 
 
 class ctc_sum(ctc):
@@ -427,15 +427,16 @@ class embedding_bags(nn.Module):
 
 
 class named_as_values(nn.Module):
-    """Dynamo's exporter names values after their operations: t, mul and mean too."""
+    """Dynamo's exporter names values after their operations: t, mul and mean too. A buffer has the name of an input."""
 
     def __init__(self):
         super().__init__()
         self.t, self.mul = nn.Parameter(torch.randn(4, 6)), nn.Parameter(torch.rand(4) + 0.5)
         self.register_buffer("mean", torch.randn(4))
+        self.register_buffer("y", torch.rand(4) + 0.5)
 
     def forward(self, x, y):
-        return ((x @ self.t.t() * self.mul - self.mean) * 0.5 - y).square().mean()
+        return ((x @ self.t.t() * self.mul - self.mean) * 0.5 - y * self.y).square().mean()
 
     def data(self):
         return floats(6), floats(4)
