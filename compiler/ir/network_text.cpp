@@ -209,7 +209,7 @@ class NetworkParser {
       while (!cursor_.error() && (cursor_.sees("%") || cursor_.sees("absent")))
         node.outputs.push_back(cursor_.accept_word("absent") ? ValueId() : written());
     if (cursor_.accept("{")) attributes(node);
-    for (size_t i = 1; i < kFusedActivations.size(); ++i)
+    for (size_t i = 1; i < kFusedActivations.size() && node.marks.activation == FusedActivation::none; ++i)
       if (cursor_.accept_word(kFusedActivations[i])) node.marks.activation = static_cast<FusedActivation>(i);
     for (const auto& [word, mark] : kMarks) node.marks.*mark = cursor_.accept_word(word);
     if (cursor_.accept("label_smoothing=")) node.marks.label_smoothing = cursor_.real();

@@ -161,6 +161,7 @@ std::vector<Sample> samples() {
           sample("frozen_addend_relu", {kBatch, {3}, {4}, {3}}, relu, {.addend = true, .frozen = true}),
           sample("swish", {kBatch, {3}, {4}, {3}}, swish),
           sample("blocked_swish", {kBatch, {32}, {2}, {3}}, swish),
+          sample("large_swish", {kBatch, {1}, {61}, {69}}, swish),
           sample("frozen_swish", {kBatch, {5}}, swish, {.frozen = true}),
           sample("hard_swish", {kBatch, {3}, {5}, {5}}, hard_swish),
           sample("blocked_hard_swish", {kBatch, {16}, {3}, {3}}, hard_swish),

@@ -26,9 +26,10 @@ std::vector<Sample> samples() {
                              channel_normalization_sample("by_group", {kBatch, {6}, {5}}, 3, groups(3)),
                              channel_normalization_sample("many", {kBatch, {32}, {2}, {2}}, 32, groups(8)),
                              channel_normalization_sample("swish", {kBatch, {6}, {3}, {4}}, 6, groups(2)),
-                             channel_normalization_sample("by_group_swish", {kBatch, {6}, {5}}, 3, groups(3))};
+                             channel_normalization_sample("by_group_swish", {kBatch, {6}, {5}}, 3, groups(3)),
+                             channel_normalization_sample("large_swish", {kBatch, {2}, {33}, {37}}, 2, groups(1))};
   all[3].opset = all[6].opset = 18;
-  all[5].marks.activation = all[6].marks.activation = FusedActivation::swish;
+  for (size_t i = 5; i < all.size(); ++i) all[i].marks.activation = FusedActivation::swish;
   return all;
 }
 

@@ -91,6 +91,8 @@ TEST_CASE("a network of a text is checked before a pass sees it") {
              Contains("unknown operator"));
   CHECK_THAT(error("value %y intermediate f32[N,3]\nnode n MatMul opset=13 read %x %w write %y relu\n"),
              Contains("applies relu to its output"));
+  CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Add opset=13 read %x %x write %y relu swish\n"),
+             Contains("'swish' is not expected here"));
   CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y transposed_a\n"),
              Contains("a mark that its operator does not support"));
   CHECK_THAT(error("value %y intermediate f32[N,4]\nnode n Relu opset=13 read %x write %y detached\n"),

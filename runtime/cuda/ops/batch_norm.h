@@ -8,7 +8,6 @@
 #pragma once
 
 #include "runtime/attrs/batch_norm.h"
-#include "runtime/attrs/batch_norm.h"
 #include "runtime/cuda/device/column_sum.h"
 #include "runtime/cuda/device/kernel.h"
 #include "runtime/cuda/device/layout.h"
