@@ -96,7 +96,7 @@ cmp -s larger/kernels_0.cpp other/kernels_0.cpp && fail "no workspace was change
 linked larger
 expect 8 train larger --steps 1 --revalidate
 says "--revalidate: 1 kernel is not available as planned, with "
-says "bytes of workspace on this machine when -1 are planned"
+says "bytes of workspace on this machine, but -1 are planned"
 says "without --revalidate other algorithms are taken"
 # Without it, an engine that is missing is replaced within the planned memory, and the trainer says so.
 cp -r other engine && sed -i -E -z 's/(k\.add<ConvForward[^;]*)"default"/\1"eng34_k2=5"/' engine/kernels_*.cpp

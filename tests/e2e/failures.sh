@@ -39,7 +39,7 @@ says "revalidated: "
 says "kernels as planned "
 expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --revalidate
 says "--revalidate: "
-says "bytes of workspace on this machine when -1 are planned"
+says "bytes of workspace on this machine, but -1 are planned"
 bring 's/(k\.add<Conv[^;]*)"direct"/\1"of another machine"/g'
 expect 8 brought/build/train --data npy:x.npy,y.npy --quiet --steps 1 --revalidate
 says "no convolution algorithm 'of another machine'"
