@@ -3,7 +3,7 @@
 // applies a Relu to its result.
 #include "compiler/ops/binary.h"
 #include "compiler/ops/evaluate_elements.h"
-#include "compiler/ops/fused_relu.h"
+#include "compiler/ops/fused_activation.h"
 #include "runtime/attrs/add.h"
 
 namespace plimsoll {

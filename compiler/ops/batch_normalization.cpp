@@ -18,7 +18,7 @@
 // with dy; a separate task needs only one of them at a time.
 #include <algorithm>
 
-#include "compiler/ops/fused_relu.h"
+#include "compiler/ops/fused_activation.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/batch_norm.h"
 
@@ -37,10 +37,6 @@ BatchNormAttrs attrs_of(const NodeView& node) {
           .swish = node.node().marks.activation == FusedActivation::swish,
           .hard_swish = node.node().marks.activation == FusedActivation::hard_swish};
 }
-
-// Per element: of the activation if the forward computes it, and of its slope.
-int64_t flops_of_gate(const BatchNormAttrs& attrs) { return attrs.swish ? 20 : attrs.hard_swish ? 4 : 0; }
-int64_t flops_of_slope(const BatchNormAttrs& attrs) { return attrs.swish ? 25 : attrs.hard_swish ? 6 : 0; }
 
 // The batch is never split into rounds: the number of samples is a constant.
 bool has_whole_batch(const Network& network) {
@@ -74,20 +70,20 @@ bool trains_before_addition(const TaskBuilder& build) {
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
   const bool frozen = is_frozen(node);
-  const BatchNormAttrs attrs = attrs_of(node);
+  const ActivationFlops activation = flops_of(node.node().marks.activation);
   const auto stash = [&](const char* what) {
     return trains_before_addition(build) && !frozen
                ? build.write_stash(what, {DataType::f32, {node.input_type(0).dims[1]}})
                : Operand{};
   };
   TaskSpec task{.kernel = "BatchNormForward",
-                .attributes = to_attributes(attrs),
+                .attributes = to_attributes(attrs_of(node)),
                 .operands = {build.read_input(0), build.read_input(1), build.read_input(2),
                              frozen ? build.read_input(3) : build.update_input(3),
                              frozen ? build.read_input(4) : build.update_input(4), build.write_output(0), stash("mean"),
                              stash("var")},
                 .in_place = {{0, 5}},
-                .flops = flops_per_element(node.input_type(0), 7 + flops_of_gate(attrs)),
+                .flops = flops_per_element(node.input_type(0), 7 + activation.forward),
                 .twice = {0},
                 .mixes_samples = !frozen};
   if (frozen) task.twice.clear();
@@ -108,6 +104,7 @@ void backward(TaskBuilder& build) {
     dy = gradient_before_relu(build);
     attrs.relu = false;
   }
+  const ActivationFlops activation = flops_of(build.node().node().marks.activation);
   TaskSpec task{.kernel = "BatchNormBackward",
                 .kind = TaskKind::backward,
                 .attributes = to_attributes(attrs),
@@ -117,10 +114,10 @@ void backward(TaskBuilder& build) {
                              attrs.relu ? build.read_output(0) : Operand{}, build.write_gradient(0),
                              build.write_gradient(1), build.write_gradient(2)},
                 .in_place = {{1, 6}, {0, 6}},
-                .flops = flops_per_element(build.node().input_type(0), 11 + 2 * flops_of_slope(attrs)),
+                .flops = flops_per_element(build.node().input_type(0), 11 + 2 * activation.backward),  // in both passes
                 .twice = {0, 1, 5},
                 .mixes_samples = !attrs.frozen};
-  if (attrs.swish || attrs.hard_swish) {
+  if (attrs.reads_bias()) {
     task.operands.push_back(build.read_input(2));
     task.in_place = {{1, 6}};  // kernels may write to dx before they have read x for the last time
   }

@@ -67,12 +67,13 @@ void forward_channel_normalization(TaskBuilder& build, int64_t groups) {
                            viewed(build.read_input(2), factors_of(node, 2)), viewed(build.write_output(0), view),
                            stash("mean"), stash("deviation")},
               .in_place = {{0, 3}},
-              .flops = flops_per_element(node.input_type(0), has_swish(node) ? 28 : 8)});
+              .flops = flops_per_element(node.input_type(0), 8 + flops_of(node.node().marks.activation).forward)});
 }
 
 void backward_channel_normalization(TaskBuilder& build, int64_t groups) {
   const NodeView& node = build.node();
   const Dims view = groups_and_elements(node, groups).value();
+  const int64_t of_slope = flops_of(node.node().marks.activation).backward;  // in both passes
   TaskSpec task{.kernel = "GroupNormBackward",
                 .kind = TaskKind::backward,
                 .attributes = group_attributes(node, groups),
@@ -82,7 +83,7 @@ void backward_channel_normalization(TaskBuilder& build, int64_t groups) {
                              viewed(build.write_gradient(1), factors_of(node, 1)),
                              viewed(build.write_gradient(2), factors_of(node, 2))},
                 .in_place = {{1, 5}, {0, 5}},
-                .flops = flops_per_element(node.input_type(0), has_swish(node) ? 64 : 14),
+                .flops = flops_per_element(node.input_type(0), 14 + 2 * of_slope),
                 .twice = {0, 1}};
   if (has_swish(node)) {
     task.operands.push_back(viewed(build.read_input(2), factors_of(node, 2)));

@@ -8,6 +8,7 @@
 // values, of which the slope is a function, again from x.
 #pragma once
 
+#include "compiler/ops/fused_activation.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
@@ -16,9 +17,6 @@ namespace plimsoll {
 Result<std::vector<TensorType>> infer_channel_normalization(const NodeView& node, int64_t groups, int64_t factors);
 void forward_channel_normalization(TaskBuilder& build, int64_t groups);
 void backward_channel_normalization(TaskBuilder& build, int64_t groups);
-
-// For Op::absorbs.
-inline bool only_swish(const NodeView&, FusedActivation activation) { return activation == FusedActivation::swish; }
 
 // The number of channels of x [N,C,…]. Error: x has no channels, or their number is unknown.
 Result<int64_t> channels_of(const NodeView& node);

@@ -2,7 +2,7 @@
 //   ConvForward {x, w, b, y}   ConvBackwardData {w, dy, dx, addend?}   ConvBackwardWeights {x, dy, dw, db}
 // w is [C_out, C_in / group, kH, kW], or [C_out, C_in / group, kD, kH, kW]; b is optional in every slot. With `relu`
 // the forward kernel applies a Relu to its result.
-#include "compiler/ops/fused_relu.h"
+#include "compiler/ops/fused_activation.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/window.h"
 #include "runtime/attrs/conv.h"

@@ -1,13 +1,16 @@
 // HardSwish: y = x · clip(x / 6 + 1 / 2, 0, 1).   HardSwishForward {x, y}   HardSwishBackward {x, dy, dx}
 // Not monotonic: the slope cannot be computed from the output, so the backward reads the input.
 #include "compiler/ops/activation.h"
+#include "compiler/ops/fused_activation.h"
 
 namespace plimsoll {
 namespace hardswish {
 
-void forward(TaskBuilder& build) { forward_activation(build, {}, 4); }
+constexpr ActivationFlops kFlops = flops_of(FusedActivation::hard_swish);
 
-void backward(TaskBuilder& build) { backward_activation(build, Remembers::input, {}, 6); }
+void forward(TaskBuilder& build) { forward_activation(build, {}, kFlops.forward); }
+
+void backward(TaskBuilder& build) { backward_activation(build, Remembers::input, {}, kFlops.backward); }
 
 }  // namespace hardswish
 

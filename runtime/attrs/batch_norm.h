@@ -10,8 +10,10 @@ struct BatchNormAttrs {
   double epsilon = 1e-5;
   double momentum = 0.9;
   bool frozen = false;  // normalizes by the running statistics, also in training, and does not update them
-  // At most one: the activation of y. With `relu` the backward reads y, with the others the bias.
-  bool relu = false, swish = false, hard_swish = false;
+  bool relu = false, swish = false, hard_swish = false;  // at most one: the activation of y
+
+  // Of the backward. It computes the input of a Swish or HardSwish again; of a Relu it reads y.
+  bool reads_bias() const { return swish || hard_swish; }
 
   template <class Visitor>
   void visit(Visitor&& v) {

@@ -323,13 +323,13 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
                           .scale = cuda::in(operand, 2),
                           .mean = cuda::in(operand, 3),
                           .var = cuda::in(operand, 4),
-                          .bias = reads_input(attrs) ? cuda::in(operand, kBackwardBias) : nullptr,
+                          .bias = attrs.reads_bias() ? cuda::in(operand, kBackwardBias) : nullptr,
                           .dscale = cuda::out(operand, 7),
                           .dbias = cuda::out(operand, 8),
                           .p = p,
                           .q = p + shape.channels,
                           .r = p + 2 * shape.channels,
-                          .lines = reads_input(attrs) ? p + 3 * shape.channels : nullptr,
+                          .lines = attrs.reads_bias() ? p + 3 * shape.channels : nullptr,
                           .channels = shape.channels};
     by_activation(attrs, [&](auto activation) {
       using Activation = decltype(activation);
@@ -383,7 +383,7 @@ std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<con
 
 std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
   const Channels shape(operands[0].tensor);
-  const int64_t of_channel = reads_input(attrs) ? 5 : 3;
+  const int64_t of_channel = attrs.reads_bias() ? 5 : 3;
   return {{.workspace_bytes = sums_bytes(shape) + of_channel * shape.channels * static_cast<int64_t>(sizeof(float))}};
 }
 

@@ -51,6 +51,15 @@ struct Channels {
   }
 };
 
+// y = factor * x + offset, before the activation.
+struct Line {
+  float factor, offset;
+};
+__device__ inline Line line_of(float scale, float bias, float mean, float var, double epsilon) {
+  const double factor = scale / sqrt(static_cast<double>(var) + epsilon);
+  return {static_cast<float>(factor), static_cast<float>(bias - static_cast<double>(mean) * factor)};
+}
+
 // What the forward computes of a channel once its moments are known.
 struct ForwardEnd {
   double count, epsilon, momentum;
@@ -62,9 +71,9 @@ struct ForwardEnd {
   __device__ void put(int64_t c, float mean, float var) const {
     if (saved_mean) saved_mean[c] = mean;
     if (saved_var) saved_var[c] = var;
-    const double a = scale[c] / sqrt(static_cast<double>(var) + epsilon);
-    factor[c] = static_cast<float>(a);
-    offset[c] = static_cast<float>(bias[c] - static_cast<double>(mean) * a);
+    const Line line = line_of(scale[c], bias[c], mean, var, epsilon);
+    factor[c] = line.factor;
+    offset[c] = line.offset;
   }
   __device__ void finish(int64_t c, const Moments &m) const {
     if (running_mean) {
@@ -75,11 +84,6 @@ struct ForwardEnd {
     }
     put(c, static_cast<float>(m.mean), static_cast<float>(m.squares / count));
   }
-};
-
-// y = factor * x + offset, before the activation.
-struct Line {
-  float factor, offset;
 };
 
 // The sums of a channel's gradient: of g = dy, masked by a fused Relu or times the slope of another activation, and of
@@ -101,11 +105,7 @@ struct BackwardEnd {
   float *lines;           // factor[channels], offset[channels]; nullptr: the activation has no slope
   int64_t channels;
 
-  // As in the forward (ForwardEnd::put).
-  __device__ Line line(int64_t c) const {
-    const double a = scale[c] / sqrt(static_cast<double>(var[c]) + epsilon);
-    return {static_cast<float>(a), static_cast<float>(bias[c] - static_cast<double>(mean[c]) * a)};
-  }
+  __device__ Line line(int64_t c) const { return line_of(scale[c], bias[c], mean[c], var[c], epsilon); }
   __device__ void finish(int64_t c, const GradientSums &sums) const {
     const double g = sums.of[0], g_off = sums.of[1], deviation = sqrt(static_cast<double>(var[c]) + epsilon);
     const double slope = scale[c] / deviation, across = g_off / (deviation * deviation * count);
@@ -140,8 +140,6 @@ struct GateOutput {
   __device__ float value(float x) const { return gate.value(x); }
   __device__ float gradient(float dy, float x) const { return dy * gate.slope(x); }
 };
-
-inline bool reads_input(const BatchNormAttrs &attrs) { return attrs.swish || attrs.hard_swish; }
 
 template <class Body>
 void by_activation(const BatchNormAttrs &attrs, Body body) {

@@ -213,7 +213,7 @@ class BatchNormBackwardKernel final : public Kernel {
   }
 
   int64_t workspace_bytes() const {
-    const int64_t of_channel = attrs_.swish || attrs_.hard_swish ? 5 : 3;
+    const int64_t of_channel = attrs_.reads_bias() ? 5 : 3;
     return shape_.channels * (shape_.samples * parts_.parts * static_cast<int64_t>(sizeof(Sums)) +
                               of_channel * static_cast<int64_t>(sizeof(float)));
   }

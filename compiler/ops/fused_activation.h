@@ -1,4 +1,5 @@
-// For operators that can apply a Relu to their result (network/fuse.h): the mark, and the mask in the backward.
+// For operators that can apply an activation to their result (network/fuse.h): which one, its operations, and the mask
+// of a Relu in the backward.
 #pragma once
 
 #include "compiler/ops/task_builder.h"
@@ -7,6 +8,19 @@ namespace plimsoll {
 
 // For Op::absorbs.
 inline bool only_relu(const NodeView&, FusedActivation activation) { return activation == FusedActivation::relu; }
+inline bool only_swish(const NodeView&, FusedActivation activation) { return activation == FusedActivation::swish; }
+
+// Operations per element: of y, and of dx = dy · slope. The bytes decide the time of a Relu.
+struct ActivationFlops {
+  int64_t forward = 0, backward = 0;
+};
+constexpr ActivationFlops flops_of(FusedActivation activation) {
+  switch (activation) {
+    case FusedActivation::swish: return {20, 25};
+    case FusedActivation::hard_swish: return {4, 6};
+    default: return {};
+  }
+}
 
 inline bool has_relu(const NodeView& node) { return node.node().marks.activation == FusedActivation::relu; }
 
