@@ -622,7 +622,7 @@ TEST_CASE("what is wrong in a profile is told with its place") {
         "profile.json: links.latency_seconds is not above 0");
   CHECK(broken("\"d2h_bytes_per_second\":3000000000.0", "\"d2h_bytes_per_second\":null") ==
         "profile.json: links.ram.beside.d2h_bytes_per_second is null; expected a number of bytes per second");
-  // Sums of such figures over a plan would exceed 2^62 bytes, or not be finite.
+  // With such figures, a sum over a plan is above 2^62 bytes, or infinite.
   CHECK(broken("\"workspace_bytes\":64", "\"workspace_bytes\":9223372036854775807") ==
         "profile.json: tasks[0].algorithms[0].workspace_bytes is 9223372036854775807; expected at most 17592186044416");
   CHECK(broken("\"seconds\":0.25", "\"seconds\":1e308") ==

@@ -104,7 +104,7 @@ for lost in 0 1; do
   kill -9 "${pids[$lost]}"
   ended 11 $((1 - lost))
   grep -q "^error: rank $lost is lost in iteration [0-9]*: its process ended; all others end$" err.$((1 - lost)) ||
-    { cat err.*; fail "nobody says that rank $lost is lost"; }
+    { cat err.*; fail "no rank reports that rank $lost is lost"; }
 done
 # NCCL does not report a broken link by itself while all ranks are alive, so it is queried.
 NCCL_BREAKS=20 started twice twice --epochs 100000

@@ -1,6 +1,6 @@
 // Exporters write Where(IsNaN(x), 0, x) after the softmax x of an attention. It replaces the NaN of rows whose keys are
-// all masked. The kernels' softmax of such a row is zeros, so the Where is not needed. After any other operator it is
-// computed as it is written: a model may replace NaN of its own, as of 0 / 0.
+// all masked. The kernels' softmax gives zeros for such a row, so the Where is left out. After any other operator the
+// Where stays, because a model may replace NaN of its own, such as 0 / 0.
 #pragma once
 
 #include "compiler/ir/model.h"
