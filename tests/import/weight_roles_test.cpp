@@ -65,7 +65,8 @@ TEST_CASE("a single number with the name that an exporter gives to constants is 
     return value && value->trainable;
   };
   for (const char* name : {"onnx::Mul_3", "/layer/Constant_1_output_0", "helper.constant.7", "p2o.helper.constant.0",
-                           "lstm/zeros/Const:0", "net/norm/Const_12:0", "net/norm/Const"}) {
+                           "lstm/zeros/Const:0", "net/norm/Const_12:0", "net/norm/Const", "dpa_scale_0",
+                           "dpa_zero_weights_1", "dpa_one_0"}) {
     CAPTURE(name);
     CHECK_FALSE(trained(name, {}));
     CHECK(trained(name, {4}));
