@@ -564,6 +564,28 @@ TEST_CASE("weights written as Constant nodes are trained if a product reads anot
   CHECK_FALSE((shift && shift->trainable));
 }
 
+TEST_CASE("a Constant that an Einsum reads is asked about if the weights of products are Constants") {
+  const auto asked = [](bool constant_weight) {
+    ModelBuilder build(17);
+    build.input("x", {"N", "3"});
+    onnx::TensorProto value;
+    for (int i = 0; i < 2; ++i) value.add_dims(3);
+    value.set_data_type(onnx::TensorProto::FLOAT);
+    for (int i = 0; i < 9; ++i) value.add_float_data(static_cast<float>(i));
+    ModelBuilder::tensor_attribute(build.node("Constant", {}, {"v"}), "value", value);
+    if (constant_weight) ModelBuilder::tensor_attribute(build.node("Constant", {}, {"w"}), "value", value);
+    else build.weight("w", {3, 3});
+    build.node("MatMul", {"x", "w"}, {"a"}, "product");
+    ModelBuilder::text(build.node("Einsum", {"a", "v"}, {"y"}, "einsum"), "equation", "bi,oi->bo");
+    const auto imported = build.output("y").import();
+    REQUIRE(outcome(imported) == "ok");
+    const Value* const found = find_value(imported->network, "v");
+    return found && found->undecided;
+  };
+  CHECK(asked(true));
+  CHECK_FALSE(asked(false));  // this file writes its weights as initializers
+}
+
 TEST_CASE("a filled weight of absurd size is refused before it is made") {
   ModelBuilder build;
   build.input("x", {"N", "3", "8", "8"}).integers("shape", {1 << 20, 1 << 20, 3, 3});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -22,15 +23,10 @@ bool forms_weight(const ModelNode& node) {
   return node.op == "Identity" || node.op == "Transpose" || node.op == "Unsqueeze";
 }
 
-// If a product or a convolution reads a Constant as its weight, then so are a Constant that is added to its result, and
-// one from which a Gather picks rows. A Transpose in between makes no difference.
+// If a product or a convolution reads a Constant as its weight, then so are a Constant that is added to its result, one
+// that an Einsum reads, and one from which a Gather picks rows. A Transpose in between makes no difference.
 void add_unslotted(const Model& model, const GraphOrder& order, std::unordered_map<std::string, Place>& places) {
   std::unordered_map<std::string, std::string> constants;  // a Constant, or another form of it → the Constant
-  std::unordered_set<std::string> products;
-  const auto is_constant_weight = [&](const std::string& name) {
-    const auto found = constants.find(name);
-    return found != constants.end() && places.contains(found->second);
-  };
   for (const int index : order.nodes) {
     const ModelNode& node = model.nodes[index];
     if (!is_of_onnx(node) || node.outputs.empty()) continue;
@@ -41,16 +37,32 @@ void add_unslotted(const Model& model, const GraphOrder& order, std::unordered_m
     } else if (forms_weight(node) && !node.inputs.empty()) {
       if (const auto found = constants.find(node.inputs[0]); found != constants.end())
         constants.emplace(node.outputs[0], std::string(found->second));
-    } else if (node.inputs.size() > 1 && is_weight(slot_of(node.op, 1)) && is_constant_weight(node.inputs[1])) {
-      products.insert(node.outputs[0]);
-    } else if (node.op == "Add" && node.inputs.size() == 2) {
-      for (size_t i = 0; i < 2; ++i)
-        if (const auto found = constants.find(node.inputs[1 - i]);
-            found != constants.end() && products.contains(node.inputs[i]))
-          places.try_emplace(found->second, Place::weight);
     }
   }
-  if (products.empty()) return;
+  const auto is_constant_weight = [&](const std::string& name) {
+    const auto found = constants.find(name);
+    return found != constants.end() && places.contains(found->second);
+  };
+  const auto is_constant = [&](const std::string& name) { return constants.contains(name); };
+  if (std::none_of(constants.begin(), constants.end(), [&](const auto& one) { return is_constant_weight(one.first); }))
+    return;
+
+  std::unordered_set<std::string> products;
+  for (const int index : order.nodes) {
+    const ModelNode& node = model.nodes[index];
+    if (!is_of_onnx(node) || node.outputs.empty()) continue;
+    if (node.inputs.size() > 1 && is_weight(slot_of(node.op, 1)) && is_constant_weight(node.inputs[1])) {
+      products.insert(node.outputs[0]);
+    } else if (node.op == "Einsum" && std::count_if(node.inputs.begin(), node.inputs.end(), is_constant) == 1) {
+      products.insert(node.outputs[0]);
+      for (const std::string& input : node.inputs)
+        if (is_constant(input)) places.try_emplace(constants.at(input), Place::form_of_weight);
+    } else if ((node.op == "Add" || node.op == "Sum") && node.inputs.size() == 2) {
+      for (size_t i = 0; i < 2; ++i)
+        if (products.contains(node.inputs[i]) && is_constant(node.inputs[1 - i]))
+          places.try_emplace(constants.at(node.inputs[1 - i]), Place::weight);
+    }
+  }
   for (const int index : order.nodes)
     if (const ModelNode& node = model.nodes[index];
         is_of_onnx(node) && node.op == "Gather" && !node.inputs.empty() && constants.contains(node.inputs[0]))
