@@ -98,7 +98,7 @@ TEST_CASE("Keras's forms of layer and RMS normalization become one node") {
 
 TEST_CASE("Flax's form of layer normalization becomes one node") {
   // The variance is the mean of the squares minus the square of the mean, bounded by 0.
-  const auto fused = [](double bound, bool factor_first) {
+  const auto fused = [](double bound, bool factor_first, bool trained = false) {
     Chain chain;
     const ValueId x = chain.value(ValueKind::input, kTokens), scale = chain.value(ValueKind::parameter, kRow),
                   bias = chain.value(ValueKind::parameter, kRow);
@@ -106,7 +106,10 @@ TEST_CASE("Flax's form of layer normalization becomes one node") {
     const ValueId off = chain.node("Sub", {x, mean}, kTokens);
     const ValueId squares = chain.node("ReduceMean", {chain.node("Mul", {x, x}, kTokens)}, kOne, {{"axes", kLast}});
     const ValueId variance = chain.node("Sub", {squares, chain.node("Mul", {mean, mean}, kOne)}, kOne);
-    const ValueId bounded = chain.node("Max", {variance, chain.number(bound)}, kOne);
+    const ValueId number = chain.value(ValueKind::parameter, {});
+    chain.network.values[number].trainable = trained;
+    chain.network.values[number].number = bound;
+    const ValueId bounded = chain.node("Max", {variance, number}, kOne);
     const ValueId root = chain.node("Sqrt", {chain.node("Add", {bounded, chain.number(1e-6)}, kOne)}, kOne);
     ValueId y;
     if (factor_first) {
@@ -122,6 +125,7 @@ TEST_CASE("Flax's form of layer normalization becomes one node") {
   CHECK(fused(0, false) == "LayerNormalization");
   CHECK(fused(0, true) == "LayerNormalization");
   CHECK(fused(0.5, false) != "LayerNormalization");
+  CHECK(fused(0, false, true) != "LayerNormalization");
 }
 
 TEST_CASE("a mask of every element is a dropout, one of every sample is not") {
