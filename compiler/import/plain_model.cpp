@@ -172,8 +172,8 @@ bool has_equal(const Initializers& initializers, const std::string& name, const 
          std::equal(other.dims().begin(), other.dims().end(), tensor.dims().begin(), tensor.dims().end());
 }
 
-// Removes from graphs inside nodes the initializers and Constants that the model's graph now has, so that they read
-// those. A Constant that such a graph returns stays, because an output must be made in the graph.
+// Removes from graphs inside nodes the initializers, and the nodes that only state a tensor, that the model's graph now
+// has, so that they read those. A node whose output such a graph returns stays, because the graph must make it.
 void read_outer_initializers(onnx::GraphProto& graph, const Initializers& outer) {
   for (onnx::NodeProto& node : *graph.mutable_node())
     for (AttributeProto& attribute : *node.mutable_attribute()) {
@@ -183,7 +183,7 @@ void read_outer_initializers(onnx::GraphProto& graph, const Initializers& outer)
       auto& tensors = *inner.mutable_initializer();
       tensors.erase(std::remove_if(tensors.begin(), tensors.end(), is_outer), tensors.end());
       const auto is_outer_constant = [&](const onnx::NodeProto& made) {
-        if (made.op_type() != "Constant" || !is_onnx_domain(made.domain()) || made.output_size() != 1) return false;
+        if (made.input_size() != 0 || !is_onnx_domain(made.domain()) || made.output_size() != 1) return false;
         const auto returned = [&](const onnx::ValueInfoProto& output) { return output.name() == made.output(0); };
         if (std::any_of(inner.output().begin(), inner.output().end(), returned)) return false;
         return std::any_of(made.attribute().begin(), made.attribute().end(), [&](const AttributeProto& value) {

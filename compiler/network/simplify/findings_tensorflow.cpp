@@ -79,8 +79,9 @@ void find_doubled_biases(const Model& model, std::vector<std::string>& warnings)
   if (doubled == 0) return;
   const ModelNode& first = *std::find_if(model.nodes.begin(), model.nodes.end(), is_doubled);
   warnings.push_back(
-      fmt::format("tf2onnx writes the single bias of an LSTM of Keras as two halves, and both are trained: with SGD, the "
-                  "biases of {} take steps of twice the size, first {}. plimsoll.export (docs/python.md) writes one bias",
+      fmt::format("tf2onnx writes the single bias of an LSTM of Keras as two halves, and both are trained: with SGD, "
+                  "the biases of {} take steps of twice the size, first {}. plimsoll.export (docs/python.md) writes "
+                  "one bias",
                   counted(doubled, "node"), describe(first)));
 }
 

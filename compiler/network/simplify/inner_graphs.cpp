@@ -34,9 +34,9 @@ std::shared_ptr<const ModelBranches> renamed_branches(const ModelBranches& branc
                                                        .each = renamed_graph(branches.each, names)});
 }
 
-// Whether the node is a Constant that may become a weight (lift_weights.h).
+// Whether the node only states a tensor, which may become a weight (lift_weights.h).
 bool may_be_weight(const ModelNode& node) {
-  if (!is_of_onnx(node) || node.op != "Constant" || node.outputs.size() != 1) return false;
+  if (!is_of_onnx(node) || !node.inputs.empty() || node.outputs.size() != 1) return false;
   const ModelAttribute* const value = find_attribute(node, "value");
   return value && is_real(value->tensor().type) && elements_of(value->tensor()).value_or(0) > 1;
 }

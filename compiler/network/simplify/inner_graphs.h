@@ -24,7 +24,7 @@ class InnerGraphs {
   const std::string& renamed_weight() const { return renamed_weight_; }
 
   // Adds the nodes of the graph to `nodes`. Their outputs get new names, which begin with `prefix`, because values
-  // outside and in other graphs may have the same names. A Constant that may become a weight keeps its name if no other
+  // outside and in other graphs may have the same names. A node that only states a tensor keeps its name if no other
   // value has it, for the same reason as an initializer; otherwise its `refusal` is set. `names`: of the graph's inputs
   // and initializers, outside. Returns the names of its outputs.
   std::vector<std::string> write(const ModelGraph& graph, ValueNames names, const std::string& prefix,
