@@ -273,7 +273,7 @@ Result<std::optional<Found>> plan_of(ScheduleSearch& search, const search::State
     search::State tight = bench.evaluate(state.decisions, limit);
     if (!tight.outcome.possible()) break;
     if (part != 0 && !tight.outcome.fits(limit)) {
-      tight = search::fit(bench, std::move(tight), limit, {});
+      tight = search::fit(bench, tight.decisions, limit, {});
       if (!tight.outcome.fits(limit)) break;
       bench.evaluate(tight.decisions, limit);
     }
