@@ -179,12 +179,8 @@ class Selector {
     const VariantSearch& variant = searches_[entry.variant];
     const search::State& state = *variant.found[entry.schedule];
     if (limits_.deadline.passed() || state.outcome.busy_seconds >= best_.seconds()) return {};
-    const Ordered& ordered = variant.search->ordered;
-    if (limits_.tried->too_slow(ordered, state, best_.seconds())) return {};
     PLIMSOLL_ASSIGN(std::optional<Found> made,
                     plan_of(*variant.search, state, limits_.budget_bytes, best_.seconds(), limits_.deadline));
-    if (limits_.deadline.passed() && !made) return {};  // interrupted: nothing is known
-    limits_.tried->add(ordered, state, made ? made->seconds() : best_.seconds());
     if (!made) return {};
     best_ = std::move(*made);
     pool.limit_priority(best_.seconds());
@@ -206,19 +202,6 @@ class Selector {
 };
 
 }  // namespace
-
-bool TriedSchedules::too_slow(const Ordered& ordered, const search::State& state, double seconds) const {
-  const auto [begin, end] = tried_.equal_range({&ordered, state.limit, state.outcome.peak_bytes});
-  return std::any_of(begin, end, [&](const auto& one) {
-    const Tried& tried = one.second;
-    return tried.seconds >= seconds && tried.spare == state.spare && tried.decisions == state.decisions;
-  });
-}
-
-void TriedSchedules::add(const Ordered& ordered, const search::State& state, double seconds) {
-  tried_.emplace(std::tuple(&ordered, state.limit, state.outcome.peak_bytes),
-                 Tried{state.decisions, state.spare, seconds});
-}
 
 ScheduleSearch::ScheduleSearch(Ordered& ordered, const Policy& policy, int effort, int64_t host_budget,
                                const ScheduleSearch* other)
@@ -273,7 +256,7 @@ Result<std::optional<Found>> plan_of(ScheduleSearch& search, const search::State
     search::State tight = bench.evaluate(state.decisions, limit);
     if (!tight.outcome.possible()) break;
     if (part != 0 && !tight.outcome.fits(limit)) {
-      tight = search::fit(bench, std::move(tight), limit, {});
+      tight = search::fit(bench, tight.decisions, limit, {});
       if (!tight.outcome.fits(limit)) break;
       bench.evaluate(tight.decisions, limit);
     }

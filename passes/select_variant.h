@@ -52,25 +52,6 @@ class Searches {
   std::map<std::tuple<const Ordered*, int, int64_t>, std::unique_ptr<ScheduleSearch>> found_;
 };
 
-// Schedules of which plans have been made within one budget, so that no plan is made twice: searches with different
-// efforts often find the same schedules, and placing a plan of a deep network takes seconds.
-class TriedSchedules {
- public:
-  // Whether no plan of the schedule is known to be faster than `seconds`.
-  bool too_slow(const Ordered& ordered, const search::State& state, double seconds) const;
-  // No plan of it is faster than `seconds`.
-  void add(const Ordered& ordered, const search::State& state, double seconds);
-
- private:
-  struct Tried {
-    search::SharedDecisions decisions;
-    search::Spare spare;
-    double seconds;
-  };
-  // By order, limit and peak bytes.
-  std::multimap<std::tuple<const Ordered*, int64_t, int64_t>, Tried> tried_;
-};
-
 struct SelectionLimits {
   int64_t budget_bytes = kNoLimit, host_budget_bytes = kNoLimit;
   int effort = 1;
@@ -81,8 +62,6 @@ struct SelectionLimits {
   // Work for idle threads. Called on one thread at a time, with the seconds that the best plan will probably take,
   // until it returns false. Null: none.
   std::function<bool(double seconds)> idle = nullptr;
-  // Shared by the selections under the same budgets.
-  std::shared_ptr<TriedSchedules> tried = std::make_shared<TriedSchedules>();
 };
 
 struct Selection {

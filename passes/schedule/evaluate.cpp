@@ -265,20 +265,20 @@ Outcome Evaluator::evaluate(const Trace& trace, int64_t limit) {
 }
 
 Outcome Evaluator::time_copies(Trace& trace, int64_t limit, Seconds wanted) {
-  const bool nothing_to_move = std::all_of(first_task(trace), trace.cend(), std::mem_fn(&Op::is_task));
-  Outcome lowered = measure(trace, limit);
-  if (lowered.fits(limit) || (nothing_to_move && wanted == Seconds::always)) add_seconds(trace, lowered);
-  if (nothing_to_move) return lowered;
-  begins_.assign(1, 0);
-  for (size_t step = 0; step < trace.size(); ++step)
-    begins_.push_back(begins_.back() + (trace[step].is_task() ? algorithm_of(step).seconds : 0));
-  const TraceFacts facts = {.live = live_, .begins = begins_, .made_at = made_at_, .left_at = left_at_};
-  Trace& moved = mover_.move(trace, facts, limit);
-  Outcome better = measure(moved, limit);
-  if (wanted == Seconds::always || better.fits(limit)) add_seconds(moved, better);
-  if (lowered.fits(limit) && (!better.fits(limit) || better.seconds > lowered.seconds)) return evaluate(trace, limit);
-  trace.swap(moved);
-  return better;
+  Outcome outcome = measure(trace, limit);
+  if (!std::all_of(first_task(trace), trace.cend(), std::mem_fn(&Op::is_task))) {
+    begins_.assign(1, 0);
+    for (size_t step = 0; step < trace.size(); ++step)
+      begins_.push_back(begins_.back() + (trace[step].is_task() ? algorithm_of(step).seconds : 0));
+    const TraceFacts facts = {.live = live_, .begins = begins_, .made_at = made_at_, .left_at = left_at_};
+    Trace& moved = mover_.move(trace, facts, limit);
+    const bool fitted = outcome.fits(limit);
+    outcome = measure(moved, limit);
+    if (fitted && !outcome.fits(limit)) outcome = measure(trace, limit);
+    else trace.swap(moved);
+  }
+  if (wanted == Seconds::always || outcome.fits(limit)) add_seconds(trace, outcome);
+  return outcome;
 }
 
 double Evaluator::least_seconds(const Trace& trace) {

@@ -67,8 +67,8 @@ class Evaluator {
   Outcome measure(const Trace& trace, int64_t limit);
   void add_seconds(const Trace& trace, Outcome& outcome);
 
-  // Moves the copies of a lowered trace (copies.h), unless that makes it slower, and evaluates the result. The order of
-  // tasks is unchanged. With where_it_fits, only a trace that keeps the limit is simulated.
+  // Moves the copies of a lowered trace (copies.h), unless it then exceeds the limit, and evaluates the result. The
+  // order of tasks is unchanged. With where_it_fits, only a trace that keeps the limit is simulated.
   enum class Seconds { always, where_it_fits };
   Outcome time_copies(Trace& trace, int64_t limit, Seconds wanted = Seconds::always);
 

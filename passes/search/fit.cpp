@@ -20,15 +20,15 @@ class Fitter {
         recompute_(bench.model),
         touched_(bench.model.tensors.size(), 0) {}
 
-  State run(State state, int64_t limit) {
+  State run(Decisions decisions, int64_t limit) {
     constexpr auto kSeconds = Workbench::Seconds::where_it_fits;
-    State best = state = bench_.evaluate(std::move(state.decisions), limit, kSeconds);
+    State state = bench_.evaluate(std::move(decisions), limit, kSeconds), best = state;
     // Each iteration evicts something more. An eviction may be undone by the need of another, so the number of
     // iterations without progress is limited.
     for (int vain = 0;
          state.outcome.possible() && !state.outcome.fits(limit) && vain < kPatience && !bench_.deadline.passed();
          ++vain) {
-      Decisions decisions = state.decisions;
+      decisions = state.decisions;
       if (!evict(decisions, state.outcome, limit)) break;
       state = bench_.evaluate(decisions, limit, kSeconds);
       if (!state.outcome.possible()) break;
@@ -327,8 +327,8 @@ class Fitter {
 
 }  // namespace
 
-State fit(Workbench& bench, State state, int64_t limit, const Means& means) {
-  return Fitter(bench, means).run(std::move(state), limit);
+State fit(Workbench& bench, Decisions decisions, int64_t limit, const Means& means) {
+  return Fitter(bench, means).run(std::move(decisions), limit);
 }
 
 }  // namespace plimsoll::search

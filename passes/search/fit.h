@@ -6,8 +6,8 @@
 
 namespace plimsoll::search {
 
-// Evicts tensors of `state` until it keeps the limit or nothing more can be evicted. Evicted tensors stay evicted. If
+// Evicts tensors until the schedule keeps the limit or nothing more can be evicted. Evicted tensors stay evicted. If
 // one of them still takes bytes at the peak, it gets another decision, such as a deeper level (schedule/lower.h).
-State fit(Workbench& bench, State state, int64_t limit, const Means& means);
+State fit(Workbench& bench, Decisions decisions, int64_t limit, const Means& means);
 
 }  // namespace plimsoll::search

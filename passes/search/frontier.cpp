@@ -163,9 +163,7 @@ class Descent::Segment {
       if (state.outcome.fits(limit) && (!best || state.outcome.seconds < best->outcome.seconds))
         best = std::move(state);
     };
-    const auto fitted = [&](const Decisions& from) {
-      consider(fit(bench, {.decisions = from}, limit, options_.means));
-    };
+    const auto fitted = [&](const Decisions& from) { consider(fit(bench, from, limit, options_.means)); };
     const Decisions &whole = common_.starts->whole().decisions, &small = common_.starts->small().decisions;
     Decisions at_home = whole;  // in the host pool: what may reside there
     at_home.residences = small.residences;
@@ -195,7 +193,7 @@ class Descent::Segment {
   void search_below_minimum() {
     const int64_t share = common_.limits.work / 2;
     const auto search_below = [&](const State& from, int64_t limit, int64_t work) {
-      const State fitted = fit(bench_, from, limit, options_.means);
+      const State fitted = fit(bench_, from.decisions, limit, options_.means);
       if (fitted.outcome.fits(limit)) archive_.add(fitted);
       return improve(bench_, from, limit, work, common_.space, options_.means, random_, archive_);
     };

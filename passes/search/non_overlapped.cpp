@@ -69,7 +69,7 @@ State recompute_non_overlapped(Workbench& bench, State state, int64_t limit, int
       if (over()) return false;
       Decisions changed = best.decisions;
       for (const int32_t id : tensors) changed.activations[at(id)] = way;
-      State next = fit(bench, {.decisions = std::move(changed)}, limit, means);
+      State next = fit(bench, std::move(changed), limit, means);
       if (!next.outcome.fits(limit) || next.outcome.seconds >= best.outcome.seconds) continue;
       best = std::move(next);
       return true;

@@ -119,17 +119,18 @@ std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, con
     archive.add(state);
     if (!best || state.outcome.seconds < best->outcome.seconds) best = std::move(state);
   };
-  const auto fitted = [&](const State& from, const Means& means) {
+  const auto fitted = [&](const Decisions& from, const Means& means) {
     if (!over() && (!best || bench.work < enough)) consider(fit(bench, from, limit, means));
   };
   if (const std::optional<State> known = archive.fastest(limit); chain_ && known)
     consider(bench.evaluate(known->decisions, limit));
-  for (const double share : kShares) fitted({.decisions = linked_.decisions(limit, share, all)}, all);
+  for (const double share : kShares) fitted(linked_.decisions(limit, share, all), all);
   // Nearest first. A schedule just above the limit may be a dead end: the bytes that it would have to free are those
   // that it has already freed.
-  for (const State& above : archive.between(limit, limit + limit / 3, kNearTried)) fitted(above, all);
+  for (const State& above : archive.between(limit, limit + limit / 3, kNearTried))
+    fitted(above.decisions, all);
   for (const Means& means : {all, Means{all.recompute, false}, Means{false, all.offload}})
-    for (const State* from : {&last, &whole_}) fitted(*from, means);
+    for (const State* from : {&last, &whole_}) fitted(from->decisions, means);
   // Where nothing can be offloaded, schedules with checkpoints that fit are tried even if the work is used up: fit()
   // often finds none as fast.
   const bool copies = means_.offload && bench.pool_limit > 0;
@@ -139,7 +140,7 @@ std::optional<State> Starts::best_within(Workbench& bench, Archive& archive, con
     if (over() || (used_up && copies)) break;
     if (!fits && (used_up || state.outcome.peak_bytes / 2 > limit)) continue;
     if ((fits ? inside : near)++ >= kCheckpointedTried) continue;
-    consider(fits ? relax(bench, state, limit, kRoundsOfRelax) : fit(bench, state, limit, all));
+    consider(fits ? relax(bench, state, limit, kRoundsOfRelax) : fit(bench, state.decisions, limit, all));
   }
   if (best || !small_.outcome.fits(limit)) return best;
   State minimum = bench.evaluate(small_.decisions, limit);
