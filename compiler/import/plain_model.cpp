@@ -161,22 +161,38 @@ std::string optimizer_of(const onnx::ModelProto& model) {
   return "";
 }
 
-// Removes from graphs inside nodes the initializers that the model's graph now has, so that they read those.
-void read_outer_initializers(onnx::GraphProto& graph,
-                             const std::map<std::string_view, const onnx::TensorProto*>& outer) {
-  const auto is_outer = [&](const onnx::TensorProto& tensor) {
-    const auto found = outer.find(tensor.name());
-    if (found == outer.end()) return false;
-    const onnx::TensorProto& other = *found->second;
-    return other.data_type() == tensor.data_type() && other.raw_data() == tensor.raw_data() &&
-           std::equal(other.dims().begin(), other.dims().end(), tensor.dims().begin(), tensor.dims().end());
-  };
+using Initializers = std::map<std::string_view, const onnx::TensorProto*>;
+
+// Whether it is `tensor` that stands there under this name.
+bool has_equal(const Initializers& initializers, const std::string& name, const onnx::TensorProto& tensor) {
+  const auto found = initializers.find(name);
+  if (found == initializers.end()) return false;
+  const onnx::TensorProto& other = *found->second;
+  return other.data_type() == tensor.data_type() && other.raw_data() == tensor.raw_data() &&
+         std::equal(other.dims().begin(), other.dims().end(), tensor.dims().begin(), tensor.dims().end());
+}
+
+// Removes from graphs inside nodes the initializers, and the nodes that only state a tensor, that the model's graph now
+// has, so that they read those. A node whose output such a graph returns stays, because the graph must make it.
+void read_outer_initializers(onnx::GraphProto& graph, const Initializers& outer) {
   for (onnx::NodeProto& node : *graph.mutable_node())
     for (AttributeProto& attribute : *node.mutable_attribute()) {
       if (!attribute.has_g()) continue;
-      auto& tensors = *attribute.mutable_g()->mutable_initializer();
+      onnx::GraphProto& inner = *attribute.mutable_g();
+      const auto is_outer = [&](const onnx::TensorProto& tensor) { return has_equal(outer, tensor.name(), tensor); };
+      auto& tensors = *inner.mutable_initializer();
       tensors.erase(std::remove_if(tensors.begin(), tensors.end(), is_outer), tensors.end());
-      read_outer_initializers(*attribute.mutable_g(), outer);
+      const auto is_outer_constant = [&](const onnx::NodeProto& made) {
+        if (made.input_size() != 0 || !is_onnx_domain(made.domain()) || made.output_size() != 1) return false;
+        const auto returned = [&](const onnx::ValueInfoProto& output) { return output.name() == made.output(0); };
+        if (std::any_of(inner.output().begin(), inner.output().end(), returned)) return false;
+        return std::any_of(made.attribute().begin(), made.attribute().end(), [&](const AttributeProto& value) {
+          return value.name() == "value" && value.has_t() && has_equal(outer, made.output(0), value.t());
+        });
+      };
+      auto& nodes = *inner.mutable_node();
+      nodes.erase(std::remove_if(nodes.begin(), nodes.end(), is_outer_constant), nodes.end());
+      read_outer_initializers(inner, outer);
     }
 }
 
@@ -230,7 +246,7 @@ void write_back(Model model, ModelFile& file) {
   for (size_t i = static_cast<size_t>(initializers); i < model.initializers.size(); ++i)
     add_initializer(file.model, proto_of(model.initializers[i], type_in_file(model, model.initializers[i])));
   if (const int added = graph.initializer_size() - initializers; added > 0) {
-    std::map<std::string_view, const onnx::TensorProto*> outer;
+    Initializers outer;
     for (int i = initializers; i < graph.initializer_size(); ++i)
       outer.emplace(graph.initializer(i).name(), &graph.initializer(i));
     read_outer_initializers(graph, outer);

@@ -50,7 +50,8 @@ struct Value {
   CausalMask causal = CausalMask::none;            // of parameters that are not trained
   std::optional<ConstantData> constant = {};       // of constants
   std::string initializer = {};                    // of parameters and statistics: the ONNX initializer with their data
-  std::optional<double> number = {};  // of parameters of one element that the file leaves undecided: the element
+  // Of parameters of one element that are not trained, or that the file leaves undecided: the element.
+  std::optional<double> number = {};
 };
 
 // An ONNX attribute as in the file. Tensors only if the compiler evaluates them.

@@ -221,7 +221,10 @@ std::vector<Pattern> make_patterns() {
 
   const Term mean = average(x, "mean");
   const Term off = node("Sub", {x, mean}).named("off");
-  const Term spread = node("Add", {average(squared(off), "variance"), any_number("epsilon")});
+  // Flax's variance may be below 0 by rounding, where that of the one operator is not.
+  const Term of_squares = node("Max", {node("Sub", {average(squared(x), "variance"), squared(mean)}), number(0)});
+  const Term variance = one_of({average(squared(off), "variance"), of_squares});
+  const Term spread = node("Add", {variance, any_number("epsilon")});
   const Term layer = divided_by_root(off, spread);
   // Keras: x · f + (bias - mean · f), where f is the scale divided by the root.
   const Term factor_of_rows = node("Mul", {inverse_root(spread), scale});
@@ -292,7 +295,8 @@ std::vector<Pattern> make_patterns() {
       {.becomes = "LayerNormalization",
        .opset = 17,
        .inputs = {"x", "scale", "bias"},
-       .tree = node("Add", {sole(node("Mul", {sole(layer), scale})), bias}),
+       .tree = node("Add", {sole(one_of({node("Mul", {sole(layer), scale}), node("Mul", {off, factor_of_rows})})),
+                            bias}),
        .where = is_affine,
        .attributes = of_layer_normalization},
       {.becomes = "LayerNormalization",

@@ -3,6 +3,7 @@
 //
 //   ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add     LayerNormalization (opsets below 17)
 //   the same, as x · f + (bias - mean · f) with f = scale / root   LayerNormalization (Keras)
+//   the same, of the variance max(mean of x² - mean², 0)           LayerNormalization (Flax)
 //   Pow, ReduceMean, Add, Sqrt, Reciprocal, Mul, Mul               RMSNormalization (opsets below 23)
 //   Reshape, LayerNormalization of the groups, Reshape, Mul, Add   GroupNormalization (PyTorch; simplify/spellings.cpp)
 //   Div, Erf, Add, Mul, Mul                                        Gelu (error function; opsets below 20)

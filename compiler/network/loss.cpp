@@ -29,8 +29,8 @@ std::optional<ValueId> loss_of_all(const Network& network) {
   }
   if (!loss) return std::nullopt;
   const auto needed = made_of(network, *loss);
-  const bool all =
-      std::all_of(network.outputs.begin(), network.outputs.end(), [&](ValueId output) { return needed[output]; });
+  const bool all = std::all_of(network.outputs.begin(), network.outputs.end(),
+                               [&](ValueId output) { return covers(network, needed, output); });
   return all ? loss : std::nullopt;
 }
 
@@ -112,15 +112,22 @@ Status choose_output(Network& network, const std::string& name, std::vector<std:
     chosen = loss_of_all(network);
   }
   if (!chosen) {
-    // The first may be the numbers of the classes, which have no gradient.
-    const auto real = std::find_if(outputs.begin(), outputs.end(),
-                                   [&](ValueId id) { return network.values[id].type.type == DataType::f32; });
-    return Error{
+    // The first may be the numbers of the classes, which have no gradient, or a loss.
+    const std::vector<ValueId> scalars = scalar_outputs(network);
+    const bool has_loss = scalars.size() == 1;
+    const auto scores = std::find_if(outputs.begin(), outputs.end(), [&](ValueId id) {
+      return network.values[id].type.type == DataType::f32 && !(has_loss && id == scalars[0]);
+    });
+    Error error{
         ExitCode::invalid_model,
         fmt::format("the model has {} outputs: {}; choose the one that the loss reads, for example --output '{}'",
                     outputs.size(), outputs_in_words(network),
-                    network.values[real == outputs.end() ? outputs[0] : *real].name),
+                    network.values[scores == outputs.end() ? outputs[0] : *scores].name),
         {"layers that feed only the other outputs are then not trained"}};
+    if (has_loss)
+      error.notes.push_back(
+          fmt::format("--loss output: if '{}' is the loss, which the model computes", network.values[scalars[0]].name));
+    return error;
   }
   for (const ValueId id : outputs)
     if (id != *chosen)

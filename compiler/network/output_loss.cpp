@@ -36,6 +36,23 @@ Error no_number(const Network& network, ValueId id) {
 
 }  // namespace
 
+std::vector<ValueId> scalar_outputs(const Network& network) {
+  std::vector<ValueId> scalars;
+  for (const ValueId id : network.outputs)
+    if (is_number(network, id) && std::find(scalars.begin(), scalars.end(), id) == scalars.end()) scalars.push_back(id);
+  return scalars;
+}
+
+bool covers(const Network& network, const IdVector<ValueId, bool>& needed, ValueId output) {
+  if (needed[output]) return true;
+  const auto parts = made_of(network, output);
+  const std::vector<ValueId> ids = ids_of(network.values);
+  return std::all_of(ids.begin(), ids.end(), [&](ValueId id) {
+    const ValueKind kind = network.values[id].kind;
+    return !parts[id] || needed[id] || (kind != ValueKind::parameter && kind != ValueKind::statistic);
+  });
+}
+
 Result<std::string> find_output_loss(const Network& network, const std::string& name) {
   const std::vector<ValueId>& outputs = network.outputs;
   if (outputs.empty()) return Error{ExitCode::invalid_model, "the model has no output"};
@@ -48,9 +65,7 @@ Result<std::string> find_output_loss(const Network& network, const std::string& 
     if (!is_number(network, *named)) return no_number(network, *named);
     return name;
   }
-  std::vector<ValueId> numbers;
-  for (const ValueId id : outputs)
-    if (is_number(network, id) && std::find(numbers.begin(), numbers.end(), id) == numbers.end()) numbers.push_back(id);
+  const std::vector<ValueId> numbers = scalar_outputs(network);
   if (outputs.size() == 1 && numbers.empty()) return no_number(network, outputs[0]);
   if (numbers.size() != 1)
     return Error{
@@ -59,9 +74,9 @@ Result<std::string> find_output_loss(const Network& network, const std::string& 
                     numbers.empty() ? "none" : "several", all_with_types(network, numbers.empty() ? outputs : numbers),
                     network.values[numbers.empty() ? outputs[0] : numbers[0]].name)};
   const std::string& loss = network.values[numbers[0]].name;
-  const auto parts = made_of(network, numbers[0]);
+  const auto needed = made_of(network, numbers[0]);
   for (const ValueId id : outputs)
-    if (!parts[id])
+    if (!covers(network, needed, id))
       return Error{
           ExitCode::invalid_model,
           fmt::format(

@@ -90,7 +90,10 @@ class Matcher {
   }
 
   std::optional<double> number_of(ValueId value) const {
-    const auto& constant = network_.values[value].constant;
+    const Value& operand = network_.values[value];
+    // An operator that takes tensors only, such as Max, reads a number as a parameter that is not trained.
+    if (operand.kind == ValueKind::parameter && !operand.trainable) return operand.number;
+    const auto& constant = operand.constant;
     if (!constant) return std::nullopt;
     if (constant->reals.size() == 1) return constant->reals[0];
     if (constant->ints.size() == 1) return static_cast<double>(constant->ints[0]);

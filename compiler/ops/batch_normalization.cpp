@@ -4,13 +4,16 @@
 // also normalizes by the running statistics: y is an affine function of x, sample by sample, and the backward reads the
 // running statistics instead of the saved ones.
 //   BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var}
-//   BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias, bias?}
+//   BatchNormBackward {x?, dy, scale, mean, var, y, dx, dscale, dbias, bias?}
 // mean and var are the batch statistics, saved for backward (var is biased: the sum of squares over its count) and
 // cached: when the forward is recomputed, it reads them and needs one pass over x.
 //
 // With a fused activation (the mark `activation`, never read from a file): y = activation(normalized). Of a Relu the
 // backward reads y, whose zeros are the mask. Of a Swish or HardSwish it reads the bias in slot 9, and computes the
 // normalized values, of which their slopes are functions, again from x.
+//
+// With frozen statistics, dx does not depend on x, and dbias neither: only dscale and the slope of a Swish do. So where
+// the scale is frozen too, x need not be kept for the backward.
 //
 // With an addend (input 5, never read from a file): y = normalized + addend, followed by the Relu. The forward reads
 // the addend in slot 8. The addend's gradient is dy, or dy masked by the Relu; a separate task computes the masked
@@ -105,10 +108,11 @@ void backward(TaskBuilder& build) {
     attrs.relu = false;
   }
   const ActivationFlops activation = flops_of(build.node().node().marks.activation);
+  const bool reads_x = !attrs.frozen || build.wants_gradient(1) || attrs.reads_bias();
   TaskSpec task{.kernel = "BatchNormBackward",
                 .kind = TaskKind::backward,
                 .attributes = to_attributes(attrs),
-                .operands = {build.read_input(0), dy, build.read_input(1),
+                .operands = {reads_x ? build.read_input(0) : Operand{}, dy, build.read_input(1),
                              attrs.frozen ? build.read_input(3) : build.read_stash("mean"),
                              attrs.frozen ? build.read_input(4) : build.read_stash("var"),
                              attrs.relu ? build.read_output(0) : Operand{}, build.write_gradient(0),
@@ -128,14 +132,18 @@ void backward(TaskBuilder& build) {
 std::vector<Sample> samples() {
   using enum FusedActivation;
   struct With {
-    bool addend = false, frozen = false;
+    bool addend = false, frozen = false, frozen_scale = false, frozen_bias = false;
   };
   const auto sample = [](std::string name, Dims x, FusedActivation activation, With with = {}) {
     const Dims channels = {x[1]};
     Sample made{.name = std::move(name),
                 .inputs = {{.dims = x, .low = -1, .high = 2},
-                           {.dims = channels, .kind = ValueKind::parameter, .low = 0.5, .high = 1.5},
-                           {.dims = channels, .kind = ValueKind::parameter},
+                           {.dims = channels,
+                            .kind = ValueKind::parameter,
+                            .low = 0.5,
+                            .high = 1.5,
+                            .frozen = with.frozen_scale},
+                           {.dims = channels, .kind = ValueKind::parameter, .frozen = with.frozen_bias},
                            {.dims = channels, .kind = ValueKind::statistic},
                            {.dims = channels, .kind = ValueKind::statistic, .low = 0.5, .high = 2}},
                 .marks = {.activation = activation, .frozen_statistics = with.frozen}};
@@ -156,6 +164,15 @@ std::vector<Sample> samples() {
           sample("frozen", {kBatch, {3}, {5}, {5}}, none, {.frozen = true}),
           sample("frozen_blocked_relu", {kBatch, {16}, {3}, {3}}, relu, {.frozen = true}),
           sample("frozen_addend_relu", {kBatch, {3}, {4}, {3}}, relu, {.addend = true, .frozen = true}),
+          sample("frozen_whole", {kBatch, {3}, {5}, {5}}, none,
+                 {.frozen = true, .frozen_scale = true, .frozen_bias = true}),
+          sample("frozen_whole_relu", {kBatch, {16}, {3}, {3}}, relu,
+                 {.frozen = true, .frozen_scale = true, .frozen_bias = true}),
+          sample("frozen_scale_addend_relu", {kBatch, {3}, {4}, {3}}, relu,
+                 {.addend = true, .frozen = true, .frozen_scale = true}),
+          sample("frozen_scale_large", {kBatch, {2}, {21}, {22}}, none, {.frozen = true, .frozen_scale = true}),
+          sample("frozen_whole_swish", {kBatch, {3}, {4}, {3}}, swish,
+                 {.frozen = true, .frozen_scale = true, .frozen_bias = true}),
           sample("swish", {kBatch, {3}, {4}, {3}}, swish),
           sample("blocked_swish", {kBatch, {32}, {2}, {3}}, swish),
           sample("large_swish", {kBatch, {1}, {61}, {69}}, swish),

@@ -83,6 +83,7 @@ struct SampleInput {
   std::vector<double> constant = {};         // of a constant; integral if `type` is i64
   DataType type = DataType::f32;
   double low = -1, high = 1;                 // random data is drawn from [low, high); integers for integer types
+  bool frozen = false;                       // of a parameter: not differentiated
 };
 
 struct Sample {

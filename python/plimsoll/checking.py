@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import state
+from . import examples, state
 
 # A power of two keeps the bits of a gradient. It is so large that after one step of SGD, w1 = w0 - LR * g, the gradient
 # dominates the weight, even where it is tiny: for example, after a layer scale of 1e-5.
@@ -37,7 +37,7 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     """Compares a trainer with the module that it was compiled from. Returns a list of Comparison, the largest first.
 
     model           the torch.nn.Module that was exported, in the same modes; it is not changed
-    example_inputs  a tensor, or a tuple of them: as many samples as the trainer's batch
+    example_inputs  as in plimsoll.export: as many samples as the trainer's batch
     labels          the labels of the loss; None if the model computes its loss (`--loss output`)
     trainer         a directory that `plimsoll compile` wrote for one process and that is built in build/, with
                     `--optimizer sgd` or `momentum` (the default). The step is made without weight decay, momentum and
@@ -54,15 +54,14 @@ def check(model, example_inputs, labels, trainer, *, loss=None, tolerance=1e-4, 
     import torch
 
     _check_types(torch, model)
-    arguments = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     with open(os.path.join(trainer, "plan.json"), encoding="utf-8") as file:
         plan = json.load(file)
-    _check_plan(plan, arguments, trainer)
     loss = loss or _loss_of(torch, plan, trainer)
-
-    single = _gradients(torch, model, arguments, labels, loss)
-    double = _gradients_in_double(torch, model, arguments, labels, loss) or single
-    before, after, value = _one_step(torch, model, arguments, labels, plan, trainer)
+    with examples.given(torch, model, example_inputs) as arguments:
+        _check_plan(plan, arguments, trainer)
+        single = _gradients(torch, model, arguments, labels, loss)
+        double = _gradients_in_double(torch, model, arguments, labels, loss) or single
+        before, after, value = _one_step(torch, model, arguments, labels, plan, trainer)
 
     rows = [Comparison("loss", "loss", _distance(value, single.loss), _distance(single.loss, double.loss))]
     for name, tensor in after.items():
@@ -143,6 +142,9 @@ def _loss_of(torch, plan, trainer):
 
     def loss(returned, labels):
         outputs = _tensors_in(torch, returned)
+        scalars = [output for output in outputs if output.dim() == 0]
+        if labels is None and len(scalars) == 1:  # beside the scores, as the models of transformers return it
+            return scalars[0]
         if len(outputs) != 1:
             outputs = [output for name, output in zip(names, outputs) if name in read and len(names) == len(outputs)]
         if len(outputs) != 1:

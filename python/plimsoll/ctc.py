@@ -10,10 +10,28 @@ class Refused(ValueError):
     """A call that no exporter can write, with what to use instead."""
 
 
-def form_of(torch, function, args, kwargs):
+class Rows:
+    """The rows from which forward() selects labels. Models of transformers concatenate the targets by
+    labels.masked_select(labels >= 0), because a negative label is padding after a row's last label."""
+
+    def __init__(self, torch):
+        self._select = (torch.masked_select, torch.Tensor.masked_select)
+        self._rows = {}  # id of a selection → the selection, which keeps the id from being used again, and the rows
+
+    def remember(self, function, args, kwargs, result):
+        if function in self._select and len(args) == 2 and not kwargs and args[0].dim() == 2:
+            self._rows[id(result)] = result, args[0]
+
+    def of(self, targets):
+        known = self._rows.get(id(targets))
+        return known[1] if known else targets
+
+
+def form_of(torch, function, args, kwargs, rows):
     """A function without arguments that computes the loss of this call."""
     call = inspect.signature(function).bind(*args, **(kwargs or {}))
     call.apply_defaults()
+    call.arguments["targets"] = rows.of(call.arguments["targets"])
     if call.arguments["log_probs"].dim() != 3 or call.arguments["targets"].dim() != 2:
         raise Refused(
             "ctc_loss() can be exported for log_probs [T,N,C] with a row of targets for each sample, [N,S], which ends "

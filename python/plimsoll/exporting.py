@@ -13,7 +13,7 @@ import inspect
 import json
 import os
 
-from . import ctc, custom_gradients, keras_exporting, known_numbers, state, writable, written_losses
+from . import ctc, custom_gradients, examples, keras_exporting, known_numbers, state, writable, written_losses
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -41,7 +41,8 @@ def export(
                     back into eval() keep their statistics. Values that forward() cuts off from the gradient, by
                     detach() or no_grad(), stay cut off. Or a keras.Model, which needs no example:
                     export(model, "net.onnx"). Its only option is allow_unused.
-    example_inputs  a tensor, or a tuple of the arguments of model.forward()
+    example_inputs  a tensor, a tuple of the arguments of model.forward(), or a dict of them by name, as tokenizers of
+                    transformers return it. Values of the dict that are no tensors are constants of the file.
     dynamic_batch   the first axis of every input tensor is the batch. False: the batch of the example
                     stays in the file.
     exporter        "dynamo" or "torchscript". Default: dynamo if this PyTorch can run it, else TorchScript.
@@ -65,15 +66,14 @@ def export(
         raise TypeError("export() needs an example and a path: export(model, (x,), 'net.onnx')")
     import torch
 
-    arguments = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     if exporter is None:
         exporter = "dynamo" if _has_dynamo(torch) else "torchscript"
     if exporter not in ("dynamo", "torchscript"):
         raise ValueError(f"exporter is {exporter!r}; it should be 'dynamo' or 'torchscript'")
-    if not allow_state:
-        state.check(torch, model, arguments)
     write = _by_dynamo if exporter == "dynamo" else _by_torchscript
-    with state.kept(torch, model) as values:
+    with examples.given(torch, model, example_inputs) as arguments, state.kept(torch, model) as values:
+        if not allow_state:
+            state.check(torch, model, arguments)
         with custom_gradients.recorded(torch) as functions, writable.without_validation(torch), \
                 _cuts_kept(torch, model, functions, exporter):
             try:
@@ -156,7 +156,7 @@ def _cuts_kept(torch, model, functions, exporter):
         def __torch_function__(self, function, types, args=(), kwargs=None):
             if function == torch.Tensor.unfold:
                 args, kwargs = unfolded(*args, **(kwargs or {})), None
-            function, args, kwargs = writable.form_of(torch, exporter, function, args, kwargs)
+            function, args, kwargs = writable.form_of(torch, exporter, function, args, kwargs, rows)
             if (loss := written_losses.of_call(torch, exporter, function, args, kwargs)) is not None:
                 function, args, kwargs = loss, (), None
             if functions.depth > 0:  # inside a torch.autograd.Function, whose backward() computes the gradient
@@ -172,10 +172,12 @@ def _cuts_kept(torch, model, functions, exporter):
                 return numbers
             result = function(*args, **(kwargs or {}))
             ranges.remember(function, args, kwargs, result)
+            rows.remember(function, args, kwargs, result)
             is_cut = not torch.is_grad_enabled() and function != torch.Tensor.detach
             return detached(result) if is_cut else result
 
-    forward, ranges = model.forward, known_numbers.Ranges(torch)
+    forward, before = model.forward, vars(model).get("forward")
+    ranges, rows = known_numbers.Ranges(torch), ctc.Rows(torch)
 
     @functools.wraps(forward)
     def with_cuts(*args, **kwargs):
@@ -183,11 +185,15 @@ def _cuts_kept(torch, model, functions, exporter):
         with torch.enable_grad(), Cut():
             return forward(*args, **kwargs)
 
+    with_cuts.__signature__ = inspect.signature(forward)
     model.forward = with_cuts
     try:
         yield
     finally:
-        del model.forward
+        if before is None:
+            del model.forward
+        else:
+            model.forward = before
 
 
 def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output_names, opset_version):

@@ -1,6 +1,7 @@
 """Copies what a trainer has saved (--save) back into the PyTorch module or the Keras model."""
 
 import json
+import sys
 
 import numpy as np
 
@@ -18,9 +19,8 @@ def load(model, path):
     """
     if keras_exporting.is_keras(model):
         return keras_exporting.load(model, path)
-    import torch
-
-    if not isinstance(model, torch.nn.Module):
+    torch = sys.modules.get("torch")  # a module of it cannot exist before it is imported
+    if torch is None or not isinstance(model, torch.nn.Module):
         raise TypeError(f"load() takes a torch.nn.Module or a keras.Model, not a {type(model).__name__}")
     return _load_module(torch, model, str(path))
 

@@ -8,8 +8,8 @@ import math
 from . import ctc
 
 
-def form_of(torch, exporter, function, args, kwargs):
-    """The same call in a form that exporters can write: function, arguments, keyword arguments."""
+def form_of(torch, exporter, function, args, kwargs, rows):
+    """The same call in a form that exporters can write: function, arguments, keyword arguments. `rows`: ctc.Rows."""
     if function == torch.nn.functional.normalize and (kwargs or {}).get("out") is not None:
         # No trainer keeps what forward() leaves in a buffer.
         return function, args, {key: value for key, value in kwargs.items() if key != "out"}
@@ -21,6 +21,10 @@ def form_of(torch, exporter, function, args, kwargs):
         return functools.partial(_logaddexp, torch), args, kwargs
     if exporter == "torchscript" and function == getattr(torch.nn.functional, "rms_norm", None):
         return functools.partial(_rms_norm, torch), args, kwargs
+    if exporter == "torchscript" and function == torch.diff:
+        return functools.partial(_diff, torch), args, kwargs
+    if exporter == "dynamo" and function == getattr(torch.nn.functional, "scaled_dot_product_attention", None):
+        return functools.partial(_attention_in_order, torch, function), args, kwargs
     if function == torch.nn.functional.pairwise_distance:
         return functools.partial(pairwise_distance, torch), args, kwargs
     if function == torch.cdist:
@@ -31,7 +35,7 @@ def form_of(torch, exporter, function, args, kwargs):
         if _has_bags_of_one_size(call.arguments):
             return functools.partial(_embedding_bag, torch), (call.arguments,), None
     if function == torch.nn.functional.ctc_loss:
-        return ctc.form_of(torch, function, args, kwargs), (), None
+        return ctc.form_of(torch, function, args, kwargs, rows), (), None
     if function == torch.nn.functional.gaussian_nll_loss:
         call = inspect.signature(function).bind(*args, **(kwargs or {}))
         call.apply_defaults()
@@ -55,6 +59,21 @@ def _rms_norm(torch, input, normalized_shape, weight=None, eps=None):  # noqa: A
     eps = torch.finfo(input.dtype).eps if eps is None else eps
     normalized = input * torch.rsqrt(input.square().mean(axes, keepdim=True) + eps)
     return normalized if weight is None else normalized * weight
+
+
+def _diff(torch, input, n=1, dim=-1, prepend=None, append=None):  # noqa: A002: PyTorch's name
+    parts = [part for part in (prepend, input, append) if part is not None]
+    result = torch.cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(n):
+        later, earlier = result.narrow(dim, 1, result.shape[dim] - 1), result.narrow(dim, 0, result.shape[dim] - 1)
+        result = later ^ earlier if result.dtype == torch.bool else later - earlier
+    return result
+
+
+def _attention_in_order(torch, attention, *args, **kwargs):
+    """The strides of its result depend on the kernel that PyTorch takes. A reshape() of it may be a view in one pass of
+    dynamo's exporter and need a copy in the next, which then fails."""
+    return attention(*args, **kwargs).clone(memory_format=torch.contiguous_format)
 
 
 def _cdist(torch, x1, x2, p=2.0, compute_mode=None):

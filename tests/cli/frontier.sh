@@ -1,7 +1,7 @@
 # Time against budget, from the minimum to the unlimited arena: more memory never costs time, and the minimum is
 # explained.
 . "$PLIMSOLL_CLI/common.sh"
-plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
+plimsoll model resnet:n=2,input=32,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 # The tables are of a network that takes less time. The figures are those of the residual network.
 plimsoll model vgg11:input=32,width=4,hidden=32,classes=10,batch_norm=1 -o small.onnx 2>/dev/null
 

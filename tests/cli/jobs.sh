@@ -16,7 +16,7 @@ same() {
 small_model
 for share in 60 30 15; do same net.onnx --batch 24 --budget $share%; done
 same net.onnx --batch 24 --budget 800KiB --host-budget 64KiB
-expect 0 plimsoll model resnet18:input=32,stem=cifar,width=8,classes=10 -o residual.onnx
+expect 0 plimsoll model resnet:n=2,input=32,width=8,classes=10 -o residual.onnx
 for share in 70 40; do same residual.onnx --batch 16 --budget $share%; done
 effort=1 same net.onnx --batch 24 --budget 20%  # in several segments
 same residual.onnx --batch 16 --budget 30% --batch-norm split

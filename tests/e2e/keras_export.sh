@@ -146,7 +146,7 @@ refused(ValueError, "dtype policy 'float32'", exported(functional(layers.Dense(4
 refused(ValueError, "dtype policy 'float32'", exported(functional(layers.Dense(4, dtype="mixed_bfloat16"))))
 refused(TypeError, "its only option is allow_unused", exported(dense, exporter="dynamo"))
 refused(TypeError, "needs a path", lambda: plimsoll.export(dense))
-refused(TypeError, "takes a keras.Model", lambda: plimsoll.load(object(), "refused.onnx"))
+refused(TypeError, "takes a torch.nn.Module or a keras.Model", lambda: plimsoll.load(object(), "refused.onnx"))
 with mock.patch.object(keras, "__version__", "2.15.0"):
     refused(ValueError, "pip install 'keras>=3'", exported(dense))
 find = importlib.util.find_spec

@@ -217,6 +217,55 @@ TEST_CASE("a weight inside a branch is one of the model, so that the file holds 
              StartsWith("5: ") && Contains("'inner' is a weight inside a node, and another value has its name"));
 }
 
+namespace {
+
+// y = x · inner, where the weight `inner` is a Constant inside an If, as spox writes it. `zeros` is no weight.
+ModelBuilder constant_inside(const std::string& outside) {
+  ModelBuilder build(17);
+  build.input("x", {"N", "4"}).constant("zero", {0}).node("Tanh", {"x"}, {outside});
+  build.node("Equal", {"zero", "zero"}, {"condition"});
+  const auto inside = [](onnx::GraphProto& graph) {
+    for (const char* name : {"inner", "zeros"}) {
+      onnx::TensorProto value;
+      value.set_data_type(onnx::TensorProto::FLOAT);
+      for (const int64_t dim : {4, 5}) value.add_dims(dim);
+      value.set_raw_data(std::string(4 * 5 * sizeof(float), name[0] == 'i' ? '\1' : '\0'));
+      onnx::NodeProto& constant = *graph.add_node();
+      ModelBuilder::fill(constant, "Constant", {}, {name}, name);
+      ModelBuilder::tensor_attribute(constant, "value", value);
+    }
+    add_node(graph, "MatMul", {"x", "inner"}, "product");
+    add_node(graph, "Identity", {"zeros"}, "unused");
+  };
+  put_branches(build.node("If", {"condition"}, {"y"}, "if"), branch(inside, "product"), branch(inside, "product"));
+  build.output("y");
+  return build;
+}
+
+}  // namespace
+
+TEST_CASE("a weight that is a Constant inside a branch is read by the branch when it is trained") {
+  CHECK(told(constant_inside("unused_outside")) == "MatMul inner [N,5]");
+  const auto imported = constant_inside("unused_outside").import();
+  REQUIRE(imported.ok());
+  const onnx::GraphProto& graph = imported->file->model.graph();
+  REQUIRE(graph.initializer_size() == 1);
+  CHECK(graph.initializer(0).name() == "inner");
+  int graphs = 0;
+  for (const onnx::NodeProto& node : graph.node())
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (!attribute.has_g()) continue;
+      ++graphs;
+      REQUIRE(attribute.g().node_size() == 3);
+      CHECK(attribute.g().node(0).output(0) == "zeros");
+    }
+  CHECK(graphs == 2);
+
+  CHECK_THAT(told(constant_inside("inner")),
+             StartsWith("5: ") && Contains("'inner' is a weight inside a node, and another value has its name"));
+  CHECK(told(constant_inside("zeros")) == "MatMul inner [N,5]");
+}
+
 // A model for two sampling rates: an input selects the branch.
 TEST_CASE("an input that is given a number decides a branch") {
   ModelBuilder build(17);

@@ -254,3 +254,35 @@ TEST_CASE("rotary embedding of onnxruntime") {
     CHECK_THAT(first.said(), StartsWith("5: ") && Contains("RotaryEmbedding"));
   }
 }
+
+// skl2onnx writes a StandardScaler like this.
+TEST_CASE("a Scaler of ai.onnx.ml is a subtraction and a product, and is not trained") {
+  const auto model = [](bool with_scale) {
+    ModelBuilder build(17);
+    build.input("x", {"N", "2"}).weight("w", {2, 3});
+    onnx::NodeProto& scaler = build.node("Scaler", {"x"}, {"scaled"}, "scaler");
+    scaler.set_domain("ai.onnx.ml");
+    for (const char* name : {"offset", "scale"}) {
+      if (std::string(name) == "scale" && !with_scale) continue;
+      onnx::AttributeProto& list = *scaler.add_attribute();
+      list.set_name(name);
+      list.set_type(onnx::AttributeProto::FLOATS);
+      for (const float item : {1.0f, 2.0f}) list.add_floats(item);
+    }
+    build.node("MatMul", {"scaled", "w"}, {"y"}, "product");
+    return build.output("y").import();
+  };
+  const auto imported = model(true);
+  REQUIRE(outcome(imported) == "ok");
+  std::string ops;
+  for (const Node& node : imported->network.nodes) ops += node.op + " ";
+  CHECK(ops == "Sub Mul MatMul ");
+  for (const Value& value : imported->network.values)
+    CHECK(value.trainable == (value.name == "w"));
+  std::string notes;
+  for (const std::string& note : imported->notes) notes += note + "; ";
+  CHECK_THAT(notes, Catch::Matchers::Contains("1 Scaler of ai.onnx.ml is part of the model, and not trained"));
+  // The file keeps the node.
+  CHECK(imported->file->model.graph().node(0).op_type() == "Scaler");
+  CHECK_THAT(outcome(model(false)), Catch::Matchers::StartsWith("5: ") && Catch::Matchers::Contains("list of offsets"));
+}

@@ -615,6 +615,28 @@ TEST_CASE("Resize of volumes is one of images and one of the depth") {
   CHECK_THAT(said("linear", {}, {1, 2, 2, 2, 2}), Contains("5: "));
 }
 
+// jax2onnx writes jax.image.resize of [N,H,W,C] as one Resize.
+TEST_CASE("Resize of images whose channels are last moves them to the second axis and back") {
+  const auto said = [](const std::vector<std::string>& x, const std::vector<int64_t>& sizes,
+                       const std::vector<float>& scales, const std::string& mode = "nearest") {
+    Spelled images;
+    images.build.input("x", x);
+    if (sizes.empty()) images.build.constant_real("scales", scales);
+    else images.build.constant("sizes", sizes);
+    ModelBuilder::text(images.node("Resize", sizes.empty() ? std::vector<std::string>{"x", "", "scales"}
+                                                            : std::vector<std::string>{"x", "", "", "sizes"}),
+                       "mode", mode);
+    return images.said();
+  };
+  CHECK(said({"N", "4", "5", "3"}, {}, {1, 2, 3, 1}) == "Transpose Resize Transpose [N,8,15,3]");
+  CHECK(said({"N", "4", "5", "3"}, {}, {1, 2, 2, 1}, "linear") == "Transpose Resize Transpose [N,8,10,3]");
+  CHECK_THAT(said({"N", "4", "5", "3"}, {}, {1, 2, 2, 1}, "cubic"), Contains("5: "));
+  CHECK(said({"2", "4", "5", "3"}, {2, 8, 10, 3}, {}) == "Transpose Resize Transpose [N,8,10,3]");
+  CHECK(said({"N", "3", "4", "5"}, {}, {1, 1, 2, 2}) == "Resize [N,3,8,10]");
+  CHECK_THAT(said({"N", "4", "5", "3"}, {}, {1, 2, 2, 2}), Contains("5: "));
+  CHECK_THAT(said({"N", "4", "5", "3"}, {}, {2, 2, 2, 1}), Contains("5: "));
+}
+
 TEST_CASE("random numbers have a shape and no input") {
   const auto said = [](const std::string& op, const std::vector<int64_t>& shape) {
     Spelled spelled;

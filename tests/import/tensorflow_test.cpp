@@ -87,6 +87,24 @@ TEST_CASE("the scale and the shift of Keras's layer normalization are trained") 
   CHECK_THAT(roles(build), Contains("gamma trained") && Contains("beta trained") && !Contains("asked"));
 }
 
+TEST_CASE("the bias of an LSTM that tf2onnx writes as two is reported") {
+  const auto warnings = [](const char* producer, const std::string& bias) {
+    ModelBuilder build = of_tensorflow();
+    build.model.set_producer_name(producer);
+    build.input("x", {"5", "N", "3"}).weight("w", {1, 8, 3}).weight("r", {1, 8, 2}).weight("b", {1, 16});
+    ModelBuilder::integer(build.node("LSTM", {"x", "w", "r", bias}, {"y"}, "cell"), "hidden_size", 2);
+    build.output("y");
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    std::string text;
+    for (const std::string& warning : imported->warnings) text += warning + "; ";
+    return text;
+  };
+  CHECK_THAT(warnings("tf2onnx", "b"), Contains("biases of 1 node take steps of twice the size, first node 'cell'"));
+  CHECK_THAT(warnings("tf2onnx", ""), !Contains("twice the size"));
+  CHECK_THAT(warnings("another", "b"), !Contains("twice the size"));
+}
+
 TEST_CASE("what tf2onnx has folded, dropped or merged is reported") {
   ModelBuilder build = of_tensorflow();
   build.input("x", {"N", "4"}).weight("a/MatMul/ReadVariableOp:0", {4, 4}).weight("b/batchnorm/mul:0", {4, 5}, 1);

@@ -65,7 +65,8 @@ TEST_CASE("a single number with the name that an exporter gives to constants is 
     return value && value->trainable;
   };
   for (const char* name : {"onnx::Mul_3", "/layer/Constant_1_output_0", "helper.constant.7", "p2o.helper.constant.0",
-                           "lstm/zeros/Const:0", "net/norm/Const_12:0", "net/norm/Const"}) {
+                           "lstm/zeros/Const:0", "net/norm/Const_12:0", "net/norm/Const", "dpa_scale_0",
+                           "dpa_zero_weights_1", "dpa_one_0"}) {
     CAPTURE(name);
     CHECK_FALSE(trained(name, {}));
     CHECK(trained(name, {4}));
@@ -75,6 +76,28 @@ TEST_CASE("a single number with the name that an exporter gives to constants is 
     CAPTURE(name);
     CHECK(trained(name, {}));
   }
+}
+
+// jax2onnx writes x @ w + b as a Gemm that adds 0, and an Add.
+TEST_CASE("what is added to a Gemm without a bias is a bias, and a number in its place is none") {
+  const auto roles = [](const char* producer) {
+    ModelBuilder build;
+    build.model.set_producer_name(producer);
+    build.input("x", {"N", "4"}).weight("w", {4, 3}).weight("zero", {}, 0).weight("b", {1, 3});
+    build.node("Gemm", {"x", "w", "zero"}, {"h"}, "product");
+    build.node("Add", {"h", "b"}, {"y"}, "sum");
+    build.output("y");
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    std::string text;
+    for (const char* name : {"w", "b", "zero"}) {
+      const Value* value = find_value(imported->network, name);
+      text += !value || !value->trainable ? "frozen " : value->undecided ? "asked " : "trained ";
+    }
+    return text;
+  };
+  CHECK(roles("jax2onnx") == "trained trained frozen ");
+  CHECK(roles("another") == "trained asked trained ");
 }
 
 // TensorFlow adds the size of a table to negative indices, and its exporter gives equal constants one tensor.

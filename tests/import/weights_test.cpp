@@ -531,6 +531,61 @@ TEST_CASE("biases and tables written as Constant nodes are trained if the weight
   CHECK_FALSE(find_value(model(false)->network, "bias")->trainable);  // this file writes its weights as initializers
 }
 
+TEST_CASE("weights written as Constant nodes are trained if a product reads another form of them") {
+  ModelBuilder build(17);
+  build.input("x", {"N", "3"}).integers("axes", {0});
+  const auto write = [&](const std::string& name, std::vector<int64_t> dims) {
+    onnx::TensorProto value;
+    int64_t count = 1;
+    for (const int64_t dim : dims) value.add_dims(dim), count *= dim;
+    value.set_data_type(onnx::TensorProto::FLOAT);
+    for (int64_t i = 0; i < count; ++i) value.add_float_data(static_cast<float>(i));
+    ModelBuilder::tensor_attribute(build.node("Constant", {}, {name}), "value", value);
+  };
+  for (const char* name : {"w", "v"}) write(name, {3, 3});
+  for (const char* name : {"row", "bias", "shift"}) write(name, {3});
+  build.node("Transpose", {"w"}, {"turned"});
+  build.node("MatMul", {"x", "turned"}, {"product"}, "product");
+  build.node("Unsqueeze", {"row", "axes"}, {"rows"}, "rows");
+  build.node("Add", {"product", "rows"}, {"a"}, "add");
+  build.node("MatMul", {"a", "v"}, {"b"}, "second");
+  build.node("Add", {"bias", "b"}, {"c"}, "sum");
+  build.node("Sub", {"c", "shift"}, {"y"}, "centred");  // no layer subtracts its bias: this is a number of the code
+  const auto imported = build.output("y").import();
+  REQUIRE(outcome(imported) == "ok");
+  for (const char* name : {"w", "v", "row", "bias"}) {
+    CAPTURE(name);
+    const Value* const value = find_value(imported->network, name);
+    REQUIRE(value);
+    CHECK(value->trainable);
+    CHECK_FALSE(value->undecided);
+  }
+  const Value* const shift = find_value(imported->network, "shift");
+  CHECK_FALSE((shift && shift->trainable));
+}
+
+TEST_CASE("a Constant that an Einsum reads is asked about if the weights of products are Constants") {
+  const auto asked = [](bool constant_weight) {
+    ModelBuilder build(17);
+    build.input("x", {"N", "3"});
+    onnx::TensorProto value;
+    for (int i = 0; i < 2; ++i) value.add_dims(3);
+    value.set_data_type(onnx::TensorProto::FLOAT);
+    for (int i = 0; i < 9; ++i) value.add_float_data(static_cast<float>(i));
+    ModelBuilder::tensor_attribute(build.node("Constant", {}, {"v"}), "value", value);
+    if (constant_weight) ModelBuilder::tensor_attribute(build.node("Constant", {}, {"w"}), "value", value);
+    else build.weight("w", {3, 3});
+    build.node("MatMul", {"x", "w"}, {"a"}, "product");
+    ModelBuilder::text(build.node("Einsum", {"a", "v"}, {"y"}, "einsum"), "equation", "bi,oi->bo");
+    const auto imported = build.output("y").import();
+    REQUIRE(outcome(imported) == "ok");
+    const Value* const found = find_value(imported->network, "v");
+    return found && found->undecided;
+  };
+  CHECK(asked(true));
+  CHECK_FALSE(asked(false));  // this file writes its weights as initializers
+}
+
 TEST_CASE("a filled weight of absurd size is refused before it is made") {
   ModelBuilder build;
   build.input("x", {"N", "3", "8", "8"}).integers("shape", {1 << 20, 1 << 20, 3, 3});

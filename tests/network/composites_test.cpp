@@ -96,6 +96,38 @@ TEST_CASE("Keras's forms of layer and RMS normalization become one node") {
   CHECK(chain.fused(chain.node("Mul", {x, factor}, kTokens)) == "RMSNormalization");
 }
 
+TEST_CASE("Flax's form of layer normalization becomes one node") {
+  // The variance is the mean of the squares minus the square of the mean, bounded by 0.
+  const auto fused = [](double bound, bool factor_first, bool trained = false) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens), scale = chain.value(ValueKind::parameter, kRow),
+                  bias = chain.value(ValueKind::parameter, kRow);
+    const ValueId mean = chain.node("ReduceMean", {x}, kOne, {{"axes", kLast}});
+    const ValueId off = chain.node("Sub", {x, mean}, kTokens);
+    const ValueId squares = chain.node("ReduceMean", {chain.node("Mul", {x, x}, kTokens)}, kOne, {{"axes", kLast}});
+    const ValueId variance = chain.node("Sub", {squares, chain.node("Mul", {mean, mean}, kOne)}, kOne);
+    const ValueId number = chain.value(ValueKind::parameter, {});
+    chain.network.values[number].trainable = trained;
+    chain.network.values[number].number = bound;
+    const ValueId bounded = chain.node("Max", {variance, number}, kOne);
+    const ValueId root = chain.node("Sqrt", {chain.node("Add", {bounded, chain.number(1e-6)}, kOne)}, kOne);
+    ValueId y;
+    if (factor_first) {
+      const ValueId inverse = chain.node("Reciprocal", {root}, kOne);
+      y = chain.node("Mul", {off, chain.node("Mul", {inverse, scale}, kTokens)}, kTokens);
+    } else {
+      y = chain.node("Mul", {chain.node("Div", {off, root}, kTokens), scale}, kTokens);
+    }
+    const std::string ops = chain.fused(chain.node("Add", {y, bias}, kTokens));
+    if (ops == "LayerNormalization") CHECK(chain.last().inputs == std::vector{x, scale, bias});
+    return ops;
+  };
+  CHECK(fused(0, false) == "LayerNormalization");
+  CHECK(fused(0, true) == "LayerNormalization");
+  CHECK(fused(0.5, false) != "LayerNormalization");
+  CHECK(fused(0, false, true) != "LayerNormalization");
+}
+
 TEST_CASE("a mask of every element is a dropout, one of every sample is not") {
   const auto masked = [](Dims mask_shape, double divisor) {
     Chain chain;

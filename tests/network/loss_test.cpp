@@ -162,6 +162,12 @@ TEST_CASE("of several outputs none is taken by its place") {
   const Status shown = attach_loss(classes.network, LossKind::softmax_cross_entropy, unread);
   REQUIRE_FALSE(shown.ok());
   CHECK(shown.error().message.ends_with("choose the one that the loss reads, for example --output 'Gemm2.0'"));
+  Builder with_loss = classifier();
+  with_loss.network.values[with_loss.network.outputs[0]].type.dims = {};
+  const Status hinted = attach_loss(with_loss.network, LossKind::softmax_cross_entropy, unread);
+  REQUIRE_FALSE(hinted.ok());
+  CHECK(hinted.error().message.ends_with("for example --output 'Gemm2.0'"));
+  CHECK(hinted.error().notes.back() == "--loss output: if 'Relu1.0' is the loss, which the model computes");
   Builder b = classifier();
   std::vector<std::string> notes;
   const Status unknown = attach_loss(b.network, {LossKind::mse, "scores"}, notes);
@@ -183,8 +189,10 @@ TEST_CASE("a loss of the model's own does not drop a head that it does not depen
     return b;
   };
   std::vector<std::string> notes;
-  Builder whole = with(false), headed = with(true), other = with(true);
+  Builder whole = with(false), headed = with(true), other = with(true), copied = with(false);
   CHECK(attach_loss(whole.network, LossKind::none, notes).ok());
+  copied.network.outputs.push_back(copied.node("Identity", {copied.network.outputs[0]}));  // has no weights of its own
+  CHECK(attach_loss(copied.network, LossKind::none, notes).ok());
   const Status status = attach_loss(headed.network, LossKind::none, notes);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ExitCode::invalid_model);

@@ -172,6 +172,7 @@ TEST_CASE("the output that is the loss is named, or the only number, and what it
   CHECK(found({loss}) == name);
   CHECK(found({c.scores, loss}) == name);
   CHECK(found({head, loss}, name) == name);
+  CHECK(found({c.node("Identity", {c.scores}), loss}) == name);  // has no weights of its own
   CHECK(found({head, loss}) == "4: output 'MatMul5.y' f32[N,2] does not contribute to the loss '" + name +
                                    "': layers that feed only this output would not be trained; --loss output:" + name +
                                    " trains without them");

@@ -154,6 +154,21 @@ TEST_CASE("every byte of a written operand is defined, and nothing else decides 
   });
 }
 
+TEST_CASE("a batch normalization keeps its input only if a gradient depends on it") {
+  for_each_instance([](const Instance& instance) {
+    const Node& node = instance.network.nodes[NodeId(0)];
+    if (node.op != "BatchNormalization") return;
+    const bool needed = !node.marks.frozen_statistics || instance.gradient_of.contains(instance.inputs[1]) ||
+                        node.marks.activation == FusedActivation::swish ||
+                        node.marks.activation == FusedActivation::hard_swish;
+    bool read = false;
+    for (size_t i = instance.forward_tasks; i < instance.graph.tasks.size(); ++i)
+      for (const TensorId id : instance.graph.tasks[TaskId(static_cast<int32_t>(i))].reads())
+        read |= id == instance.tensor_of.at(instance.inputs[0]);
+    CHECK(read == needed);
+  });
+}
+
 TEST_CASE("all algorithms of a task agree") {
   for_each_instance([](const Instance& instance) {
     Executor executor(instance, kSamples);

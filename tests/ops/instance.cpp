@@ -28,7 +28,7 @@ Value value_of(const SampleInput& input, size_t i) {
   Value value{.name = "in" + std::to_string(i), .kind = input.kind, .type = {input.type, input.dims}};
   // Data without a gradient comes from the trainer: labels, indices.
   if (input.kind == ValueKind::intermediate && input.type != DataType::f32) value.kind = ValueKind::input;
-  value.trainable = input.kind == ValueKind::parameter;
+  value.trainable = input.kind == ValueKind::parameter && !input.frozen;
   if (input.kind == ValueKind::constant) {
     value.constant.emplace();
     if (input.type == DataType::f32) {
@@ -140,7 +140,7 @@ Instance make_instance(const Op& op, const Sample& sample, const Lying& lying, s
     builder.bind(input, tensor);
     made.tensor_of[input] = tensor;
     made.given[tensor] = random_values(random, value.type.at(kSamples), sample.inputs[i].low, sample.inputs[i].high);
-    const bool differentiated = value.kind == ValueKind::parameter || value.kind == ValueKind::intermediate;
+    const bool differentiated = value.trainable || value.kind == ValueKind::intermediate;
     if (differentiated && op.backward != nullptr) builder.set_wants_gradient(input);
   }
   builder.enter_forward(node);

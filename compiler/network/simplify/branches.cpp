@@ -106,10 +106,8 @@ Status take_branches(Model& model, const SimplifyOptions& options, std::vector<s
   }
   if (!graphs.renamed_weight().empty())
     return Error{ExitCode::unsupported,
-                 fmt::format("'{}' is a weight inside a node, and another value has its name: it could be trained, but "
-                             "not saved",
-                             graphs.renamed_weight()),
-                 {"give it a name of its own"}};
+                 refusal_of_renamed(graphs.renamed_weight()),
+                 {kRenameAdvice}};
   if (taken > 0)
     notes.push_back(fmt::format("{} whose condition is known: {} is taken", counted(taken, "If node"),
                                 taken == 1 ? "its branch" : "the branch of each"));

@@ -23,6 +23,9 @@ int64_t count_folded_by_tf2onnx(const Model& model);
 // Warns about layers without bias in a file of tf2onnx, which leaves out an addition of zeros.
 void find_dropped_biases(const Model& model, const Network& network, std::vector<std::string>& warnings);
 
+// Warns about LSTMs with a bias in a file of tf2onnx, which writes the bias of Keras as two, of which one is zeros.
+void find_doubled_biases(const Model& model, std::vector<std::string>& warnings);
+
 // Whether the file records the mode of each BatchNormalization and Dropout module, as TorchScript's exporter does.
 bool states_modes(const Model& model);
 

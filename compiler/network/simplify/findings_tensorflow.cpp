@@ -69,6 +69,22 @@ int64_t count_folded_by_tf2onnx(const Model& model) {
   return static_cast<int64_t>(folded.size() - computed.size());
 }
 
+void find_doubled_biases(const Model& model, std::vector<std::string>& warnings) {
+  if (model.producer != "tf2onnx" || model.author) return;
+  constexpr size_t kBias = 3;
+  const auto is_doubled = [](const ModelNode& node) {
+    return node.op == "LSTM" && is_of_onnx(node) && node.inputs.size() > kBias && !node.inputs[kBias].empty();
+  };
+  const int64_t doubled = std::count_if(model.nodes.begin(), model.nodes.end(), is_doubled);
+  if (doubled == 0) return;
+  const ModelNode& first = *std::find_if(model.nodes.begin(), model.nodes.end(), is_doubled);
+  warnings.push_back(
+      fmt::format("tf2onnx writes the single bias of an LSTM of Keras as two halves, and both are trained: with SGD, "
+                  "the biases of {} take steps of twice the size, first {}. plimsoll.export (docs/python.md) writes "
+                  "one bias",
+                  counted(doubled, "node"), describe(first)));
+}
+
 void find_dropped_biases(const Model& model, const Network& network, std::vector<std::string>& warnings) {
   if (model.producer != "tf2onnx" || model.author) return;
   int64_t layers = 0, without = 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -33,6 +34,13 @@ std::shared_ptr<const ModelBranches> renamed_branches(const ModelBranches& branc
                                                        .each = renamed_graph(branches.each, names)});
 }
 
+// Whether the node only states a tensor, which may become a weight (lift_weights.h).
+bool may_be_weight(const ModelNode& node) {
+  if (!is_of_onnx(node) || !node.inputs.empty() || node.outputs.size() != 1) return false;
+  const ModelAttribute* const value = find_attribute(node, "value");
+  return value && is_real(value->tensor().type) && elements_of(value->tensor()).value_or(0) > 1;
+}
+
 }  // namespace
 
 InnerGraphs::InnerGraphs(Model& model) : model_(model) {
@@ -61,17 +69,30 @@ std::vector<std::string> InnerGraphs::write(const ModelGraph& graph, ValueNames 
     const auto found = names.find(name);
     return found != names.end() && !name.empty() ? found->second : name;
   };
+  const auto is_output = [&](const std::string& name) {
+    return std::find(graph.outputs.begin(), graph.outputs.end(), name) != graph.outputs.end();
+  };
   for (ModelNode node : graph.nodes) {
     for (std::string& input : node.inputs) input = name_here(input);
     if (node.branches) node.branches = renamed_branches(*node.branches, names);
-    for (std::string& output : node.outputs)
-      if (!output.empty()) output = names[output] = free_name(prefix, output);
+    for (std::string& output : node.outputs) {
+      if (output.empty()) continue;
+      const bool keeps_name = may_be_weight(node) && !is_output(output) && taken_.insert(output).second;
+      if (may_be_weight(node) && !keeps_name) node.refusal = refusal_of_renamed(output);
+      output = names[output] = keeps_name ? output : free_name(prefix, output);
+    }
     if (node.metadata.empty()) node.metadata = metadata;
     nodes.push_back(std::move(node));
   }
   std::vector<std::string> outputs;
   for (const std::string& output : graph.outputs) outputs.push_back(name_here(output));
   return outputs;
+}
+
+std::string refusal_of_renamed(const std::string& weight) {
+  return fmt::format("'{}' is a weight inside a node, and another value has its name: it could be trained, but not "
+                     "saved",
+                     weight);
 }
 
 std::string InnerGraphs::free_name(const std::string& prefix, const std::string& name) {

@@ -24,8 +24,9 @@ class InnerGraphs {
   const std::string& renamed_weight() const { return renamed_weight_; }
 
   // Adds the nodes of the graph to `nodes`. Their outputs get new names, which begin with `prefix`, because values
-  // outside and in other graphs may have the same names. `names`: of the graph's inputs and initializers, outside.
-  // Returns the names of its outputs.
+  // outside and in other graphs may have the same names. A node that only states a tensor keeps its name if no other
+  // value has it, for the same reason as an initializer; otherwise its `refusal` is set. `names`: of the graph's inputs
+  // and initializers, outside. Returns the names of its outputs.
   std::vector<std::string> write(const ModelGraph& graph, ValueNames names, const std::string& prefix,
                                  const Metadata& metadata, std::vector<ModelNode>& nodes);
 
@@ -38,6 +39,10 @@ class InnerGraphs {
   std::string renamed_weight_ = {};
   std::unordered_map<std::string, int> copies_ = {};  // of a name that was asked for: the last number given
 };
+
+// Why a weight that is not an initializer of the model cannot be trained under another name than the file's.
+std::string refusal_of_renamed(const std::string& weight);
+inline constexpr const char* kRenameAdvice = "give it a name of its own";
 
 // About how much memory such nodes take. In a copy of a graph, names are longer by at most `per_name` bytes, and
 // metadata by at most `per_node`. Real numbers, because those of a damaged file may be huge.

@@ -2,49 +2,74 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/network/simplify/fold.h"
 #include "compiler/network/simplify/graph_edit.h"
+#include "compiler/network/simplify/inner_graphs.h"
 #include "compiler/ops/op.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
 namespace {
 
-enum class Place { elsewhere, weight, statistic };
+enum class Place { elsewhere, weight, statistic, form_of_weight };  // the last: read as a weight in another form
 
-// If a product or a convolution reads a Constant as its weight, then so are a Constant that is added to its result, and
-// one from which a Gather picks rows.
+// Whether it only shows input 0 in the form that a layer needs. A Reshape, an Expand or a Cast also occur where numbers
+// are computed.
+bool forms_weight(const ModelNode& node) {
+  return node.op == "Identity" || node.op == "Transpose" || node.op == "Unsqueeze";
+}
+
+// If a product or a convolution reads a Constant as its weight, then so are a Constant that is added to its result, one
+// that an Einsum reads, and one from which a Gather picks rows. A Transpose in between makes no difference.
 void add_unslotted(const Model& model, const GraphOrder& order, std::unordered_map<std::string, Place>& places) {
-  std::unordered_set<std::string> constants, products;
-  const auto is_constant_weight = [&](const std::string& name) {
-    return constants.contains(name) && places.contains(name);
-  };
+  std::unordered_map<std::string, std::string> constants;  // a Constant, or another form of it → the Constant
   for (const int index : order.nodes) {
     const ModelNode& node = model.nodes[index];
     if (!is_of_onnx(node) || node.outputs.empty()) continue;
     if (node.op == "Constant") {
       const auto* value = find_attribute(node, "value");
       if (value && value->tensor().type == ElementType::f32 && elements_of(value->tensor()).value_or(0) > 1)
-        constants.insert(node.outputs[0]);
-    } else if (node.inputs.size() > 1 && is_weight(slot_of(node.op, 1)) && is_constant_weight(node.inputs[1])) {
-      products.insert(node.outputs[0]);
-    } else if (node.op == "Add" && node.inputs.size() == 2) {
-      for (size_t i = 0; i < 2; ++i)
-        if (products.contains(node.inputs[i]) && constants.contains(node.inputs[1 - i]))
-          places.try_emplace(node.inputs[1 - i], Place::weight);
+        constants.emplace(node.outputs[0], node.outputs[0]);
+    } else if (forms_weight(node) && !node.inputs.empty()) {
+      if (const auto found = constants.find(node.inputs[0]); found != constants.end())
+        constants.emplace(node.outputs[0], std::string(found->second));
     }
   }
-  if (products.empty()) return;
+  const auto is_constant_weight = [&](const std::string& name) {
+    const auto found = constants.find(name);
+    return found != constants.end() && places.contains(found->second);
+  };
+  const auto is_constant = [&](const std::string& name) { return constants.contains(name); };
+  if (std::none_of(constants.begin(), constants.end(), [&](const auto& one) { return is_constant_weight(one.first); }))
+    return;
+
+  std::unordered_set<std::string> products;
+  for (const int index : order.nodes) {
+    const ModelNode& node = model.nodes[index];
+    if (!is_of_onnx(node) || node.outputs.empty()) continue;
+    if (node.inputs.size() > 1 && is_weight(slot_of(node.op, 1)) && is_constant_weight(node.inputs[1])) {
+      products.insert(node.outputs[0]);
+    } else if (node.op == "Einsum" && std::count_if(node.inputs.begin(), node.inputs.end(), is_constant) == 1) {
+      products.insert(node.outputs[0]);
+      for (const std::string& input : node.inputs)
+        if (is_constant(input)) places.try_emplace(constants.at(input), Place::form_of_weight);
+    } else if ((node.op == "Add" || node.op == "Sum") && node.inputs.size() == 2) {
+      for (size_t i = 0; i < 2; ++i)
+        if (products.contains(node.inputs[i]) && is_constant(node.inputs[1 - i]))
+          places.try_emplace(constants.at(node.inputs[1 - i]), Place::weight);
+    }
+  }
   for (const int index : order.nodes)
     if (const ModelNode& node = model.nodes[index];
         is_of_onnx(node) && node.op == "Gather" && !node.inputs.empty() && constants.contains(node.inputs[0]))
-      places.try_emplace(node.inputs[0], Place::weight);
+      places.try_emplace(constants.at(node.inputs[0]), Place::weight);
 }
 
-// The names used as weights, looking through Identity from the readers upward.
+// The names used as weights. From the readers upward, it looks through nodes that only change the form of a value.
 std::unordered_map<std::string, Place> find_places(const Model& model, const GraphOrder& order) {
   std::unordered_map<std::string, Place> places;
   for (auto node = order.nodes.rbegin(); node != order.nodes.rend(); ++node) {
@@ -54,8 +79,11 @@ std::unordered_map<std::string, Place> find_places(const Model& model, const Gra
       const Slot slot = slot_of(source.op, i);
       if (slot == Slot::statistic) places[source.inputs[i]] = Place::statistic;
       else if (is_weight(slot)) places.try_emplace(source.inputs[i], Place::weight);
-      else if (source.op == "Identity" && places.contains(source.outputs[0]))
-        places.try_emplace(source.inputs[i], places[source.outputs[0]]);
+      else if (i == 0 && forms_weight(source) && places.contains(source.outputs[0])) {
+        const Place place = places[source.outputs[0]];
+        if (source.op == "Identity") places.try_emplace(source.inputs[i], place);
+        else if (place != Place::statistic) places.try_emplace(source.inputs[i], Place::form_of_weight);
+      }
     }
   }
   add_unslotted(model, order, places);
@@ -91,8 +119,11 @@ Result<bool> lift_weights(Model& model, const GraphOrder& order, std::vector<std
       continue;
     }
     if (place == places.end() || (constant && torch && place->second != Place::statistic)) continue;
+    // A fill in another form is a computed zero more often than a weight.
+    if (fill && place->second == Place::form_of_weight) continue;
     if (constant) {
       if (!value || value->tensor().type != ElementType::f32) continue;
+      if (!node.refusal.empty()) return Error{ExitCode::unsupported, node.refusal, {kRenameAdvice}};
       lifted.push_back(value->tensor());
       lifted.back().name = node.outputs[0];
     } else {

@@ -99,7 +99,7 @@ void replace_onnxruntime_operators(Model& model, std::vector<std::string>& notes
   for (const DeclaredValue& input : model.inputs) made_by_model.insert(input.name);
   for (const ModelTensor& tensor : model.initializers) made_by_model.insert(tensor.name);
   std::vector<ModelNode> nodes;
-  int64_t replaced = 0;
+  int64_t replaced = 0, scalers = 0;
   for (ModelNode& node : std::exchange(model.nodes, {})) {
     const FusedRule rule = find_fused_rule(node, model.opset);
     if (!rule || node.outputs.empty() || node.outputs[0].empty() || node.inputs.empty()) {
@@ -113,14 +113,15 @@ void replace_onnxruntime_operators(Model& model, std::vector<std::string>& notes
                             .taken = [&](const std::string& name) { return made_by_model.contains(name); }};
     FusedNode writer(spelling, forms);
     writer.enter("onnx");  // nodes that are written as others later make names of their own from the output's
-    const std::string wrong = wrong_attribute(node);
+    const bool scales = node.domain == kClassicalDomain;  // its rule checks its attributes
+    const std::string wrong = scales ? std::string() : wrong_attribute(node);
     Result<spelling::Nodes> made = wrong.empty() ? rule(writer) : writer.unsupported(wrong);
     if (!made.ok()) {
       node.refusal = made.error().message;
       nodes.push_back(std::move(node));
       continue;
     }
-    ++replaced;
+    ++(scales ? scalers : replaced);
     for (ModelNode& one : *made) {
       one.newest = true;
       nodes.push_back(std::move(one));
@@ -131,6 +132,9 @@ void replace_onnxruntime_operators(Model& model, std::vector<std::string>& notes
     notes.push_back(
         fmt::format("{} of onnxruntime's operators {} replaced by the operators of ONNX that they stand for",
                     counted(replaced, "node"), is_or_are(replaced)));
+  if (scalers > 0)
+    notes.push_back(fmt::format("{} of {} {} part of the model, and not trained: the data are not scaled before",
+                                counted(scalers, "Scaler"), kClassicalDomain, is_or_are(scalers)));
 }
 
 }  // namespace plimsoll

@@ -15,6 +15,8 @@
 //   RotaryEmbedding                   RotaryEmbedding of ONNX
 //   LayerNormalization                itself: onnxruntime writes it into files of opsets that do not have it
 //
+// It also replaces the Scaler of ai.onnx.ml by Sub and Mul: pipelines of scikit-learn have one before their network.
+//
 // The nodes made may be of operators that the model's opset does not have (ModelNode::newest). The file keeps its own.
 //
 // Before: nothing. After: a node of onnxruntime that is left is not supported; ModelNode::refusal says why if an

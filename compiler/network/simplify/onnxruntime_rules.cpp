@@ -263,6 +263,27 @@ Result<Nodes> rotary_embedding_of_onnxruntime(FusedNode& w) {
   return w.finish();
 }
 
+// (x - offset) · scale: what skl2onnx writes for a StandardScaler in front of a network.
+Result<Nodes> scaler(FusedNode& w) {
+  const auto column = [&](const char* name) -> const std::vector<float>* {
+    const ModelAttribute* const given = find_attribute(w.node(), name);
+    return given && !given->reals().empty() ? &given->reals() : nullptr;
+  };
+  const std::vector<float>*const offset = column("offset"), *const scale = column("scale");
+  if (!offset || !scale || w.node().attributes.size() != 2)
+    return w.unsupported("it lacks its list of offsets or of scales");
+  const auto constant = [&](const std::vector<float>& items) {
+    KnownValue known{.element = ElementType::f32, .dims = {{static_cast<int64_t>(items.size())}}};
+    known.reals.assign(items.begin(), items.end());
+    return w.constant(known);
+  };
+  const std::string x = w.write("Cast", {w.input(0)});
+  w.set_integer("to", static_cast<int64_t>(ElementType::f32));
+  const std::string offsets = constant(*offset), centred = w.write("Sub", {x, offsets}), scales = constant(*scale);
+  w.write("Mul", {centred, scales});
+  return w.finish();
+}
+
 }  // namespace
 
 size_t KnownForms::dropped_axes(const ModelNode& node) const {
@@ -296,6 +317,7 @@ FusedRule find_fused_rule(const ModelNode& node, int64_t opset) {
     return node.op == "LayerNormalization" && opset < kHasLayerNormalization ? layer_normalization_of_any_opset
                                                                              : nullptr;
   }
+  if (node.domain == kClassicalDomain) return node.op == "Scaler" ? scaler : nullptr;
   if (node.domain != "com.microsoft") return nullptr;
   const auto found = table.find(node.op);
   return found == table.end() ? nullptr : found->second;

@@ -3,12 +3,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "compiler/network/simplify/spelling_writer.h"
 
 namespace plimsoll {
+
+inline constexpr std::string_view kClassicalDomain = "ai.onnx.ml";
 
 // What is known of the model's values before any shape is inferred.
 struct KnownForms {

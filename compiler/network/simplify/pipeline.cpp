@@ -53,6 +53,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   made.states_modes = states_modes(model);
   PLIMSOLL_TRY(find_folded_normalization(model, made.network, options.require_normalization, made.warnings));
   find_dropped_biases(model, made.network, made.warnings);
+  find_doubled_biases(model, made.warnings);
   PLIMSOLL_TRY(find_merged_weights(model, had_constants, made.network, made.perhaps_merged, made.warnings));
   find_copied_weights(model, made.network, made.warnings);
   PLIMSOLL_TRY(find_bad_weights(model, made.network, options.strict, made.warnings));

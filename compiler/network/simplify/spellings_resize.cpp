@@ -1,5 +1,10 @@
 // Resize with cubic interpolation, or with antialiasing: every row of the result is a sum of input rows with factors
 // known at compile time, and so is every column. So it is a product with a constant matrix for each resized axis.
+//
+// Resize of images whose channels are last becomes one of images whose channels are the second axis, which has kernels:
+//
+//   [N, H, W, C] ─► [N, C, H, W]   height and width   [N, C, h, w] ─► [N, h, w, C]
+//
 // Upsample, the name before opset 10, becomes Resize as opset 10 defines it.
 #include <fmt/format.h>
 
@@ -94,6 +99,47 @@ std::optional<KnownValue> matrix_of(const Writer& w, const ResizedAxis& axis, bo
   return matrix;
 }
 
+// The scales or sizes; nullptr: unknown.
+const KnownValue* scales_or_sizes(const Writer& w) {
+  const KnownValue* scales = w.known(w.opset() < 11 ? 1 : 2);
+  return scales && scales->real() && scales->elements().value_or(0) > 0 ? scales : w.known(3);
+}
+
+// Whether axis 1 of an image changes, and neither the samples nor the last axis do.
+bool has_channels_last(const Writer& w, const KnownValue* given) {
+  constexpr size_t kImageRank = 4;
+  const Dims& x = w.x();
+  if (x.size() != kImageRank || !given || given->dims != Dims{{kImageRank}} || find_attribute(w.node(), "axes") ||
+      w.text("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize")
+    return false;
+  const auto changes = [&](size_t axis) {
+    if (given->real()) return given->number(axis) != 1;
+    // The number of samples may be that of the example.
+    return axis > 0 && given->integer(axis) != x[axis];
+  };
+  return changes(1) && !changes(0) && !changes(kImageRank - 1);
+}
+
+Nodes resize_channels_last(Writer& w, const KnownValue& given) {
+  const size_t order[] = {0, 3, 1, 2};
+  KnownValue turned{.element = given.element, .dims = given.dims};
+  for (const size_t axis : order) {
+    if (given.real()) turned.reals.push_back(given.number(axis));
+    else turned.ints.push_back(axis == 0 ? Dim{-1} : given.integer(axis));
+  }
+  const std::string images = w.write("Transpose", {w.input(0)}, "perm", {0, 3, 1, 2});
+  const std::string numbers = w.constant(turned);
+  std::vector<std::string> inputs = {images};
+  if (w.opset() >= 11) inputs.emplace_back();  // the region of interest
+  if (!given.real()) inputs.emplace_back();
+  inputs.push_back(numbers);
+  const std::string resized = w.write("Resize", inputs);
+  for (const ModelAttribute& attribute : w.node().attributes)
+    if (attribute.name != "scales") w.take_over(attribute);
+  w.write("Transpose", {resized}, "perm", {0, 2, 3, 1});
+  return w.finish();
+}
+
 }  // namespace
 
 // The scales are an attribute in opset 7, an input in opset 9.
@@ -115,12 +161,10 @@ Result<Nodes> upsample(Writer& w) {
 
 Result<Nodes> resize(Writer& w) {
   const std::string mode = w.text("mode", "nearest");
-  if (w.x().size() == 5) {
-    const KnownValue* scales = w.known(w.opset() < 11 ? 1 : 2);
-    const bool by_scale = scales && scales->real() && scales->elements().value_or(0) > 0;
-    return resize_volume(w, by_scale ? scales : w.known(3));
-  }
-  if (mode != "cubic" && !(mode == "linear" && w.integer("antialias", 0) != 0)) return Nodes{};
+  const KnownValue* given = scales_or_sizes(w);
+  if (w.x().size() == 5) return resize_volume(w, given);
+  if (mode != "cubic" && !(mode == "linear" && w.integer("antialias", 0) != 0))
+    return has_channels_last(w, given) ? resize_channels_last(w, *given) : Nodes{};
   const auto axes = w.opset() < 11 ? std::nullopt : resized_axes_of(w);
   if (!axes || axes->size() < 2) return Nodes{};
   const size_t rank = axes->size();

@@ -36,12 +36,14 @@ bool is_const_of_tensorflow(std::string_view name) {
 }
 
 // A scalar with the name of a constant. TorchScript's exporter also gives such names to parameters that it has
-// transposed. Paddle's exporter writes the numbers of its own code as "helper.constant.3".
+// transposed. Paddle's exporter writes the numbers of its own code as "helper.constant.3", and jax2onnx those of its
+// dot product attention as "dpa_scale_0" and "dpa_one_0".
 bool is_named_as_constant(const ModelTensor& tensor) {
   const std::string& name = tensor.name;
   return elements_of(tensor) == 1 &&
          (name.starts_with("onnx::") || name.starts_with("Constant") || name.find("/Constant") != std::string::npos ||
           name.starts_with("helper.constant.") || name.starts_with("p2o.helper.constant.") ||
+          name.starts_with("dpa_scale_") || name.starts_with("dpa_one_") || name.starts_with("dpa_zero_") ||
           is_const_of_tensorflow(name));
 }
 

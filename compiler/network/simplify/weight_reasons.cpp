@@ -61,6 +61,7 @@ void complete_reasons(const Model& model, Network& network, std::map<std::string
     held.insert(value.initializer);
     const auto reason = reasons.find(value.initializer);
     if (reason == reasons.end()) continue;
+    if (value.kind == ValueKind::parameter && !value.trainable) value.number = only_element(model, value.initializer);
     if (value.kind == ValueKind::statistic) reason->second = "a running statistic";
     else if (reason->second.empty()) {
       value.undecided = value.trainable;

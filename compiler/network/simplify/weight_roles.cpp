@@ -113,7 +113,10 @@ class RoleFinder {
       if (roots == root_.end()) continue;
       // A product of weights with each other (the power iteration of a spectral norm) is not a layer.
       const bool weight = is_weight(slot_of(op, i)) && fed_.contains(node.inputs[0]);
-      if (weight && (roots->second.size() == 1 || has_state(op)))
+      if (weight && i == 2 && adds_number(node))
+        roles_[roots->second[0]->name] = {WeightRole::Kind::epsilon,
+                                          fmt::format("number that {} adds in place of a bias", describe(node))};
+      else if (weight && (roots->second.size() == 1 || has_state(op)))
         for (const ModelTensor* root : roots->second)
           roles_[root->name] = {WeightRole::Kind::parameter, fmt::format("weight of {}", describe(node))};
       if (weight || roots->second.size() != 1) continue;
@@ -158,7 +161,17 @@ class RoleFinder {
   bool is_layer(const ModelNode& node) const {
     if (!is_of_onnx(node) || node.inputs.size() < 2 || !fed_.contains(node.inputs[0])) return false;
     if (node.op == "Conv" || node.op == "ConvTranspose") return true;
-    return node.op == "MatMul" && initializer(node.inputs[1]);
+    // A Gemm may have the rows of its bias added to its result, if it has no bias of its own.
+    const bool product = node.op == "MatMul" || (node.op == "Gemm" && (node.inputs.size() < 3 || adds_number(node)));
+    return product && initializer(node.inputs[1]);
+  }
+
+  // Whether a Gemm of jax2onnx adds the number that the exporter puts in place of a bias. No layer of JAX has a bias
+  // without dimensions.
+  bool adds_number(const ModelNode& gemm) const {
+    if (model_.producer != "jax2onnx" || gemm.op != "Gemm" || gemm.inputs.size() < 3) return false;
+    const ModelTensor* const added = initializer(gemm.inputs[2]);
+    return added && added->dims.empty();
   }
 
   // Whether it is the output of a normalization, as an ONNX operator or as primitive operators: divided by a square

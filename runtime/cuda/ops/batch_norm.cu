@@ -1,5 +1,5 @@
 // BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var, addend?}
-// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias, bias?}
+// BatchNormBackward {x?, dy, scale, mean, var, y, dx, dscale, dbias, bias?}
 //
 // Each takes two launches: the sums of every channel, whose last block also computes what follows from them
 // (batch_norm.h), and one pass over all elements, which adds the addend and applies the fused activation. When
@@ -310,10 +310,12 @@ __global__ void gradient_kernel(Activation activation, Index n, Index pixels, In
 template <class T>
 std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands) {
   cuda::need_one_order(operands);
-  const Channels shape(operands[0].tensor);
+  const Channels shape(operands[1].tensor);
   const bool adds_scale = cuda::adds(operands[7]), adds_bias = cuda::adds(operands[8]);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
-    const T *x = cuda::in<T>(operand, 0), *dy = cuda::in<T>(operand, 1), *y = cuda::in<T>(operand, 5);
+    const T *dy = cuda::in<T>(operand, 1), *y = cuda::in<T>(operand, 5);
+    // Without dscale and with frozen statistics x may be absent: its factors are 0.
+    const T* const x = operand[0] ? cuda::in<T>(operand, 0) : dy;
     float* const p = reinterpret_cast<float*>(workspace + sums_bytes(shape));
     const BackwardEnd end{.count = static_cast<double>(shape.count),
                           .epsilon = attrs.epsilon,
@@ -382,14 +384,14 @@ std::unique_ptr<Kernel> BatchNormForward::make(const Attrs& attrs, std::span<con
 }
 
 std::vector<Algorithm> BatchNormBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  const Channels shape(operands[0].tensor);
+  const Channels shape(operands[1].tensor);
   const int64_t of_channel = attrs.reads_bias() ? 5 : 3;
   return {{.workspace_bytes = sums_bytes(shape) + of_channel * shape.channels * static_cast<int64_t>(sizeof(float))}};
 }
 
 std::unique_ptr<Kernel> BatchNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view) {
-  return cuda::by_real(operands[0].tensor.type, [&](auto zero) { return backward<decltype(zero)>(attrs, operands); });
+  return cuda::by_real(operands[1].tensor.type, [&](auto zero) { return backward<decltype(zero)>(attrs, operands); });
 }
 
 }  // namespace plimsoll

@@ -1,5 +1,5 @@
 // BatchNormForward  {x, scale, bias, running_mean, running_var, y, mean, var, addend?}
-// BatchNormBackward {x, dy, scale, mean, var, y, dx, dscale, dbias, bias?}
+// BatchNormBackward {x?, dy, scale, mean, var, y, dx, dscale, dbias, bias?}
 //
 // x is read from memory twice: once for both moments, once for the normalization. When recomputed, mean and var are
 // read, and x only once. Frozen statistics are the running ones: x is read once, and the forward has only slots 3 and
@@ -197,25 +197,29 @@ class BatchNormForwardKernel final : public Kernel {
 
 // With g = dy, masked by a fused Relu or times the slope of another activation, and z = (x - mean) / std:
 //   dbias = sum g,   dscale = sum g z,   dx = scale / std * (g - dbias / count - z * dscale / count)
-// For frozen statistics, which do not depend on x, dx = scale / std * g.
-// workspace: Sums[samples][parts][channels], then three floats per channel: dx = p * g + q * x + r; for an activation
-// with a slope, two more: y = factor * x + offset. A slope takes longer to compute than to read, so in f32 the first
-// pass writes g to dx, which is not x then, and the second pass reads it there. In bf16 g would be rounded.
+// For frozen statistics, which do not depend on x, dx = scale / std * g. Without dscale x may then be absent.
+// workspace: Sums[samples][parts][channels] if a gradient depends on sums, then three floats per channel: dx = p * g +
+// q * x + r; for an activation with a slope, two more: y = factor * x + offset. A slope takes longer to compute than to
+// read, so in f32 the first pass writes g to dx, which is not x then, and the second pass reads it there. In bf16 g
+// would be rounded.
 class BatchNormBackwardKernel final : public Kernel {
  public:
   BatchNormBackwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
       : attrs_(attrs),
-        shape_(operands[0].tensor),
-        layout_(operands[0].tensor.layout),
+        shape_(operands[1].tensor),
+        layout_(operands[1].tensor.layout),
         parts_(shape_, layout_),
-        type_(operands[0].tensor.type) {
+        type_(operands[1].tensor.type),
+        summed_(shape_.samples * parts_.parts) {
     for (size_t i = 0; i < 2; ++i) adds_[i] = operands[7 + i].access == Access::update;
+    const auto is_written = [&](size_t i) { return operands[i].access != Access::absent; };
+    if (attrs_.frozen && !attrs_.reads_bias() && !is_written(7) && !is_written(8)) summed_ = 0;
   }
 
   int64_t workspace_bytes() const {
     const int64_t of_channel = attrs_.reads_bias() ? 5 : 3;
-    return shape_.channels * (shape_.samples * parts_.parts * static_cast<int64_t>(sizeof(Sums)) +
-                              of_channel * static_cast<int64_t>(sizeof(float)));
+    return shape_.channels *
+           (summed_ * static_cast<int64_t>(sizeof(Sums)) + of_channel * static_cast<int64_t>(sizeof(float)));
   }
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
@@ -238,12 +242,13 @@ class BatchNormBackwardKernel final : public Kernel {
   template <int kBlock, class T, class Activation>
   void run(const Activation& activation, std::byte* const* operands, std::byte* workspace) {
     using P = host::Planes<kBlock>;
-    const T *x = host::in<T>(operands, 0), *dy = host::in<T>(operands, 1), *y = host::in<T>(operands, 5);
+    const T *dy = host::in<T>(operands, 1), *y = host::in<T>(operands, 5);
+    const T* x = operands[0] ? host::in<T>(operands, 0) : dy;  // if absent, its factors are 0
     const float* mean = host::in(operands, 3);
     T* dx = host::out<T>(operands, 6);
     const int64_t channels = shape_.channels, floats = parts_.floats;
     Sums* sums = reinterpret_cast<Sums*>(workspace);
-    float* p = reinterpret_cast<float*>(sums + shape_.samples * parts_.parts * channels);
+    float* p = reinterpret_cast<float*>(sums + summed_ * channels);
     float *q = p + channels, *r = q + channels;
     const float *factor = r + channels, *offset = factor + channels;  // of an activation with a slope
     if constexpr (kIsGate<Activation>) settle_lines(operands, r + channels);
@@ -269,8 +274,9 @@ class BatchNormBackwardKernel final : public Kernel {
         };
       }
     };
+    const int64_t items = summed_ == 0 ? 0 : parts_.items();
 #pragma omp parallel for schedule(static)
-    for (int64_t item = 0; item < parts_.items(); ++item) {
+    for (int64_t item = 0; item < items; ++item) {
       const int64_t plane = parts_.plane(item), base = plane * floats;
       const host::Part part = parts_.part(item);
       const auto middle = P::spread(mean + plane * kBlock % channels);
@@ -326,7 +332,7 @@ class BatchNormBackwardKernel final : public Kernel {
 #pragma omp parallel for schedule(static)
     for (int64_t c = 0; c < shape_.channels; ++c) {
       Sums all = {0, 0};
-      for (int64_t i = 0; i < shape_.samples * parts_.parts; ++i) {
+      for (int64_t i = 0; i < summed_; ++i) {
         all.g += sums[i * shape_.channels + c].g;
         all.g_off += sums[i * shape_.channels + c].g_off;
       }
@@ -345,7 +351,8 @@ class BatchNormBackwardKernel final : public Kernel {
   const Layout layout_;
   const PlaneParts parts_;
   const DataType type_;  // of activations and their gradients
-  bool adds_[2] = {};  // whether dscale, dbias are accumulated
+  int64_t summed_;       // the sums of a channel; 0 if no gradient depends on them
+  bool adds_[2] = {};    // whether dscale, dbias are accumulated
 
   static constexpr size_t kBias = 9;
 };
