@@ -12,6 +12,7 @@ struct AttentionShape {
   int64_t samples = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, size = 0, value_size = 0;
   float scale = 1;
   int64_t left = -1, right = -1;  // AttentionAttrs
+  bool turned = false;            // the backward reads y as [N, T, H, E]
   bool additive = false;          // the mask is added to the scores; false: a 0 hides a key
   DataType mask_type = DataType::f32;  // of an additive mask
   int64_t mask_strides[4] = {};  // in elements; 0 along an axis that is broadcast
@@ -27,7 +28,8 @@ struct AttentionShape {
         value_size(v.dim(v.rank() - 1)),
         scale(static_cast<float>(attrs.scale)),
         left(attrs.left),
-        right(attrs.right) {
+        right(attrs.right),
+        turned(attrs.turned) {
     if (mask.access == Access::absent) return;
     additive = is_real(mask.tensor.type);
     mask_type = mask.tensor.type;
@@ -39,6 +41,12 @@ struct AttentionShape {
   }
 
   int64_t rows() const { return samples * heads * queries; }
+  // The row of the backward's y that has the results of query i of dy.
+  int64_t row_of_y(int64_t i) const {
+    if (!turned) return i;
+    const int64_t query = i % queries, head = i / queries % heads, sample = i / queries / heads;
+    return (sample * queries + query) * heads + head;
+  }
   int64_t scores() const { return rows() * keys; }
 };
 

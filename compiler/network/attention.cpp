@@ -127,6 +127,10 @@ bool adds_causal(const Match& match) { return is_attention(match) && is_causal(m
 bool where_mask(const Match& match) {
   return is_attention(match) && is_mask(match, DataType::u8) && hides_completely(match);
 }
+// Numbers that were made of booleans, 0 or -∞, hide the same scores as these.
+bool adds_hidden(const Match& match) {
+  return match.node("numbers").output_type(0).type == DataType::f32 && where_mask(match);
+}
 bool adds_mask(const Match& match) { return is_attention(match) && is_mask(match, DataType::f32); }
 bool where_seen_and_mask(const Match& match) { return where_seen(match) && is_mask(match, DataType::f32); }
 bool where_hidden_and_mask(const Match& match) { return where_hidden(match) && is_mask(match, DataType::f32); }
@@ -195,15 +199,49 @@ std::vector<Pattern> make_attention_patterns() {
                    .attributes = attributes};
   };
   const std::vector<std::string_view> three = {"q", "k", "v"}, four = {"q", "k", "v", "mask"};
-  const Term mask = hole("mask");
+  const Term mask = hole("mask"), narrow = one_of({node("Expand", {mask}), mask});
+  const Term numbers = node("Where", {narrow, number(0), hidden}).named("numbers");
   return {attention(sole(node("Add", {seen, mask})), four, where_seen_and_mask, causal),
           attention(sole(node("Add", {not_hidden, mask})), four, where_hidden_and_mask, causal),
           attention(seen, three, where_seen, causal),
           attention(not_hidden, three, where_hidden, causal),
           attention(sole(node("Add", {scores, hole("causal")})), three, adds_causal, causal),
           attention(sole(node("Where", {mask, scores, hidden})), four, where_mask, everything),
+          attention(sole(node("Add", {scores, numbers})), four, adds_hidden, everything),
           attention(sole(node("Add", {scores, mask})), four, adds_mask, everything),
           attention(scores, three, is_attention, everything)};
+}
+
+// [N, H, T, D] → [N, T, H, D], of an attention that reads these operands and no others.
+bool turns_results(const Match& match) {
+  const NodeView attention = match.node("attention");
+  const size_t operands = Match::find(match.values, "mask") ? 4 : 3;
+  // PyTorch 2's exporter writes a Reshape to the same dimensions between the two.
+  return match.node("turn").input_type(0).dims == attention.output_type(0).dims &&
+         match.node("turn").integers("perm") == std::vector<int64_t>{0, 2, 1, 3} &&
+         attention.input_count() == operands && attention.integer("turned", 0) == 0;
+}
+
+std::map<std::string, NodeAttribute> turned(const Match& match) {
+  std::map<std::string, NodeAttribute> attributes = match.node("attention").node().attributes;
+  attributes["turned"] = int64_t{1};
+  return attributes;
+}
+
+std::vector<Pattern> make_turned_patterns() {
+  using namespace pattern;
+  const auto reading = [](std::vector<std::string_view> inputs) {
+    std::vector<Term> operands;
+    for (const std::string_view input : inputs) operands.push_back(hole(input));
+    const Term attention = sole(node("ScaledDotProductAttention", std::move(operands)).named("attention"));
+    return Pattern{.becomes = "ScaledDotProductAttention",
+                   .opset = 1,
+                   .inputs = std::move(inputs),
+                   .tree = node("Transpose", {one_of({sole(node("Reshape", {attention})), attention})}).named("turn"),
+                   .where = turns_results,
+                   .attributes = turned};
+  };
+  return {reading({"q", "k", "v"}), reading({"q", "k", "v", "mask"})};
 }
 
 }  // namespace
@@ -221,6 +259,11 @@ bool fuse_attention(Network& network) {
   const auto before = fused();
   replace_matches(network, kPatterns);
   return fused() > before;
+}
+
+void turn_attention_results(Network& network) {
+  static const std::vector<Pattern> kPatterns = make_turned_patterns();
+  replace_matches(network, kPatterns);
 }
 
 }  // namespace plimsoll

@@ -99,6 +99,24 @@ bool masks_elements(const Match& match) {
          std::abs(probability - match.number("divisor")) <= 1e-4 * std::abs(match.number("divisor"));
 }
 
+// From 17 on, log(1 + e^x) is x to the last bit.
+bool is_linear_above(const Match& match) { return match.number("threshold") >= 17; }
+
+// clip(x / 6 + 1 / 2, 0, 1)
+bool is_hard_gate(const Match& match) {
+  const NodeView gate = match.node("gate");
+  return std::abs(gate.real("alpha", 0.2) - 1.0 / 6) < 1e-5 && gate.real("beta", 0.5) == 0.5;
+}
+
+// A Clip to [0, 6]: by inputs, or by attributes before opset 11.
+bool is_relu6(const Match& match) {
+  const NodeView clip = match.node("clip");
+  const auto is = [&](size_t input, std::string_view attribute, double wanted) {
+    return clip.has_input(input) ? clip.constant_real(input) == wanted : clip.real(attribute, wanted - 1) == wanted;
+  };
+  return is(1, "min", 0) && is(2, "max", 6);
+}
+
 // Exactly: 1 + 1e-5 keeps the logarithm finite, as its author wants it.
 bool takes_from_one(const Match& match) { return match.number("minuend") == 1; }
 
@@ -173,6 +191,11 @@ Term divided_by_root(const Term& a, const Term& b) {
   return one_of({node("Div", {a, node("Sqrt", {b})}), node("Mul", {a, inverse_root(b)})});
 }
 
+Term in_sixths(const Term& a) {
+  using namespace pattern;
+  return one_of({node("Div", {a, number(6)}), node("Mul", {a, number(1.0 / 6)})});
+}
+
 Term average(const Term& a, std::string_view name) {
   using namespace pattern;
   return one_of({node("ReduceMean", {a}).named(name), node("GlobalAveragePool", {a}).named(name)});
@@ -217,7 +240,19 @@ std::vector<Pattern> make_patterns() {
   const Term by_erf =
       node("Erf", {one_of({node("Div", {x, number(std::sqrt(2.0))}), node("Mul", {x, number(std::sqrt(0.5))})})});
   const Term cubic = node("Mul", {node("Pow", {x, number(3)}), number(0.044715)});
-  const Term by_tanh = node("Tanh", {node("Mul", {node("Add", {x, cubic}), number(0.7978845608028654)})});
+  const Term root = number(0.7978845608028654);
+  // x + c · x³ may be x · (1 + c · x²).
+  const Term quadratic = one_of({node("Mul", {node("Mul", {x, number(0.044715)}), x}),
+                                 node("Mul", {squared(x), number(0.044715)})});
+  const Term from_one = node("Add", {quadratic, number(1)});
+  const Term by_tanh = node("Tanh", {one_of({node("Mul", {node("Add", {x, cubic}), root}),
+                                             node("Mul", {node("Mul", {x, root}), from_one}),
+                                             node("Mul", {node("Mul", {x, from_one}), root})})});
+
+  const Term unscaled = one_of({node("Mul", {x, number(1)}), x});  // by PyTorch's beta
+  const Term softplus = sole(node("Softplus", {unscaled}));
+  const Term hard_gate = sole(node("HardSigmoid", {x}).named("gate"));
+  const Term relu6 = sole(node("Clip", {sole(node("Add", {x, number(3)}))}).named("clip"));
 
   const Term mask = sole(node("Bernoulli", {}).named("mask"));
   const Term factor = sole(node("Div", {mask, any_number("divisor")}).named("factor"));
@@ -308,6 +343,31 @@ std::vector<Pattern> make_patterns() {
        .inputs = {"x"},
        .tree = node("Mul", {x, sole(node("Sigmoid", {node("Mul", {x, any_number("alpha")})}))}),
        .attributes = of_scaled_swish},
+      {.becomes = "HardSwish",
+       .opset = 14,
+       .inputs = {"x"},
+       .tree = node("Mul", {x, hard_gate}),
+       .where = is_hard_gate},
+      {.becomes = "HardSwish",
+       .opset = 14,
+       .inputs = {"x"},
+       .tree = in_sixths(sole(node("Mul", {x, relu6}))),
+       .where = is_relu6},
+      {.becomes = "HardSwish",
+       .opset = 14,
+       .inputs = {"x"},
+       .tree = node("Mul", {x, sole(in_sixths(relu6))}),
+       .where = is_relu6},
+      {.becomes = "Softplus",
+       .opset = 1,
+       .inputs = {"x"},
+       .tree = node("Where", {sole(node("Greater", {unscaled, any_number("threshold")})), x,
+                              one_of({node("Div", {softplus, number(1)}), softplus})}),
+       .where = is_linear_above},
+      {.becomes = "Mish",
+       .opset = 18,
+       .inputs = {"x"},
+       .tree = node("Mul", {x, sole(node("Tanh", {sole(node("Softplus", {x}))}))})},
       {.becomes = "LogSigmoid", .opset = 1, .inputs = {"x"}, .tree = node("Log", {node("Sigmoid", {x})})},
       {.becomes = "LogSigmoid",
        .opset = 1,

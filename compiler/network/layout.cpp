@@ -47,7 +47,8 @@ class LayoutAssigner {
         if (output.valid() && can_lie(type_of(output), images_)) type_of(output).layout = images_;
       return;
     }
-    have_[id] = rule != LayoutRule::plain && is_wanted(id, node, rule) && is_possible(node, op, view);
+    const bool accepts = rule != LayoutRule::plain && (rule != LayoutRule::blocks || images_ != Layout::nhwc);
+    have_[id] = accepts && is_wanted(id, node, rule) && is_possible(node, op, view);
     const Layout layout = have_[id] ? images_ : Layout::plain;
     set_inputs(node, layout);
     set_outputs(node, layout);

@@ -1,11 +1,15 @@
 #include "compiler/network/pipeline.h"
 
+#include "compiler/network/attention.h"
 #include "compiler/network/composites.h"
 #include "compiler/network/evaluated_dropout.h"
 #include "compiler/network/frozen_statistics.h"
 #include "compiler/network/fuse.h"
 #include "compiler/network/fuse_additions.h"
+#include "compiler/network/merge_alike.h"
 #include "compiler/network/merged_turns.h"
+#include "compiler/network/standardized_weights.h"
+#include "compiler/network/unexpanded.h"
 
 namespace plimsoll {
 
@@ -34,11 +38,15 @@ Status choose_what_is_trained(Network& network, const TrainedRequest& request, s
 }
 
 void fuse(Network& network, Attention attention, LossForm loss) {
+  leave_out_expands(network);
+  fuse_standardized_weights(network);
   const bool fused = attention == Attention::fused;
   const std::vector<ValueId> heads = fused ? separate_turns(network) : std::vector<ValueId>{};
   fuse_composites(network);
   if (fused && fuse_attention(network)) network.forms[std::string(kAttention)] = "fused";
   merge_turns(network, heads);
+  turn_attention_results(network);
+  merge_alike(network);
   if (loss == LossForm::fused && fuse_linear_cross_entropy(network)) network.forms[std::string(kLossForm)] = "fused";
   fuse_additions(network);
   fuse_activations(network);

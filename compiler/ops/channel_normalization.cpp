@@ -22,6 +22,12 @@ Attributes group_attributes(const NodeView& node, int64_t groups) {
       GroupNormAttrs{.epsilon = node.real("epsilon", 1e-5), .groups = groups, .swish = has_swish(node)});
 }
 
+// An activation as [groups of all samples, elements of a group]. Blocks of channels are not contiguous in a group, so
+// kernels see them as they are.
+Operand as_groups(const Operand& activation, const Dims& view) {
+  return activation.type.layout == Layout::plain ? viewed(activation, view) : activation;
+}
+
 // The scale or the bias as one row.
 Dims factors_of(const NodeView& node, size_t i) {
   return node.has_input(i) ? Dims{{node.input_type(i).elements().fixed}} : Dims{};
@@ -63,8 +69,8 @@ void forward_channel_normalization(TaskBuilder& build, int64_t groups) {
   };
   build.task({.kernel = "GroupNormForward",
               .attributes = group_attributes(node, groups),
-              .operands = {viewed(build.read_input(0), view), viewed(build.read_input(1), factors_of(node, 1)),
-                           viewed(build.read_input(2), factors_of(node, 2)), viewed(build.write_output(0), view),
+              .operands = {as_groups(build.read_input(0), view), viewed(build.read_input(1), factors_of(node, 1)),
+                           viewed(build.read_input(2), factors_of(node, 2)), as_groups(build.write_output(0), view),
                            stash("mean"), stash("deviation")},
               .in_place = {{0, 3}},
               .flops = flops_per_element(node.input_type(0), 8 + flops_of(node.node().marks.activation).forward)});
@@ -77,9 +83,9 @@ void backward_channel_normalization(TaskBuilder& build, int64_t groups) {
   TaskSpec task{.kernel = "GroupNormBackward",
                 .kind = TaskKind::backward,
                 .attributes = group_attributes(node, groups),
-                .operands = {viewed(build.read_input(0), view), viewed(build.read_gradient(0), view),
+                .operands = {as_groups(build.read_input(0), view), as_groups(build.read_gradient(0), view),
                              viewed(build.read_input(1), factors_of(node, 1)), build.read_stash("mean"),
-                             build.read_stash("deviation"), viewed(build.write_gradient(0), view),
+                             build.read_stash("deviation"), as_groups(build.write_gradient(0), view),
                              viewed(build.write_gradient(1), factors_of(node, 1)),
                              viewed(build.write_gradient(2), factors_of(node, 2))},
                 .in_place = {{1, 5}, {0, 5}},

@@ -27,9 +27,16 @@ std::vector<Sample> samples() {
                              channel_normalization_sample("many", {kBatch, {32}, {2}, {2}}, 32, groups(8)),
                              channel_normalization_sample("swish", {kBatch, {6}, {3}, {4}}, 6, groups(2)),
                              channel_normalization_sample("by_group_swish", {kBatch, {6}, {5}}, 3, groups(3)),
-                             channel_normalization_sample("large_swish", {kBatch, {2}, {33}, {37}}, 2, groups(1))};
-  all[3].opset = all[6].opset = 18;
-  for (size_t i = 5; i < all.size(); ++i) all[i].marks.activation = FusedActivation::swish;
+                             channel_normalization_sample("large_swish", {kBatch, {2}, {33}, {37}}, 2, groups(1)),
+                             channel_normalization_sample("blocked_swish", {kBatch, {32}, {3}, {5}}, 32, groups(8)),
+                             channel_normalization_sample("by_group_blocked_swish", {kBatch, {48}, {2}, {3}}, 2,
+                                                          groups(2)),
+                             channel_normalization_sample("blocked", {kBatch, {48}, {3}, {3}}, 48, groups(2)),
+                             channel_normalization_sample("blocked_whole", {kBatch, {32}, {9}, {8}}, 32, groups(1))};
+  for (Sample& sample : all) {
+    if (sample.name.starts_with("by_group")) sample.opset = 18;
+    if (sample.name.ends_with("swish")) sample.marks.activation = FusedActivation::swish;
+  }
   return all;
 }
 
@@ -46,6 +53,7 @@ const Op op_GroupNormalization{
     .infer = group_normalization::infer,
     .forward = group_normalization::forward,
     .backward = group_normalization::backward,
+    .layout = LayoutRule::blocks,
     .absorbs = only_swish,
     .samples = group_normalization::samples};
 

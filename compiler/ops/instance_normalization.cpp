@@ -16,7 +16,8 @@ void backward(TaskBuilder& build) { backward_channel_normalization(build, build.
 std::vector<Sample> samples() {
   return {channel_normalization_sample("image", {kBatch, {5}, {3}, {4}}, 5),
           channel_normalization_sample("series", {kBatch, {4}, {9}}, 4),
-          channel_normalization_sample("volume", {kBatch, {3}, {2}, {3}, {2}}, 3)};
+          channel_normalization_sample("volume", {kBatch, {3}, {2}, {3}, {2}}, 3),
+          channel_normalization_sample("blocked", {kBatch, {16}, {3}, {4}}, 16)};
 }
 
 }  // namespace instance_normalization
@@ -29,6 +30,7 @@ const Op op_InstanceNormalization{.name = "InstanceNormalization",
                                   .infer = instance_normalization::infer,
                                   .forward = instance_normalization::forward,
                                   .backward = instance_normalization::backward,
+                                  .layout = LayoutRule::blocks,
                                   .absorbs = only_swish,
                                   .samples = instance_normalization::samples};
 

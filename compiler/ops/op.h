@@ -27,6 +27,7 @@ enum class LayoutRule {
   plain,        // every operand is plain
   elementwise,  // any layout, the same for all four-dimensional operands: the operator sees memory as a flat array
   channels,     // any layout, the same for data inputs and outputs; knows the channel axis (pools, batch normalization)
+  blocks,       // the same, but not channels last
   any,          // each operand may be blocked or not (convolution); channels last applies to all operands or none
 };
 

@@ -21,6 +21,11 @@
 // the values, with the mask that a Dropout of the key `dropout_key` draws (dropout.cpp). It is not stored; the backward
 // draws it again.
 //
+// Attribute `turned`: y is [N, T, H, D], as the projection after the heads reads it (network/attention.h). The forward
+// is two tasks then, AttentionForward and Transpose, and the backward reads the y that the projection keeps, instead of
+// one that nothing else keeps:
+//   Transpose {heads, y}   Transpose {dy, dheads}
+//
 // The gradient of a mask has as many elements as the scores. If a mask needs one, the backward writes it (dscores), and
 // it is summed over the broadcast axes.
 #include <algorithm>
@@ -29,6 +34,7 @@
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/op.h"
 #include "runtime/attrs/attention.h"
+#include "runtime/attrs/shape.h"
 
 namespace plimsoll {
 namespace scaled_dot_product_attention {
@@ -45,6 +51,22 @@ Dims scores_of(const NodeView& node) {
   Dims scores = node.input_type(0).dims;
   scores.back() = length(node, 1);
   return scores;
+}
+
+bool is_turned(const NodeView& node) { return node.integer("turned", 0) != 0; }
+
+// The results, by heads.
+TensorType of_heads(const NodeView& node) {
+  Dims dims = node.input_type(0).dims;
+  dims.back() = node.input_type(2).dims.back();
+  return {DataType::f32, std::move(dims)};
+}
+
+void turn(TaskBuilder& build, TaskKind kind, const Operand& from, const Operand& to) {
+  build.task({.kernel = "Transpose",
+              .kind = kind,
+              .attributes = to_attributes(TransposeAttrs{.perm = {0, 2, 1, 3}}),
+              .operands = {from, to}});
 }
 
 bool same_heads(const Dims& q, const Dims& k, const Dims& v) {
@@ -77,8 +99,9 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
       return node.invalid("the mask " + to_string(mask) + " does not broadcast to the scores " +
                           to_string(scores_of(node)));
   }
-  Dims y = q.dims;
-  y.back() = v.dims.back();
+  if (is_turned(node) && q.rank() != 4) return node.invalid("its heads are no axis: queries " + all);
+  Dims y = of_heads(node).dims;
+  if (is_turned(node)) std::swap(y[1], y[2]);
   return std::vector{TensorType{DataType::f32, std::move(y)}};
 }
 
@@ -90,7 +113,8 @@ AttentionAttrs attributes(const NodeView& node) {
           .left = left >= queries - 1 ? -1 : std::max<int64_t>(left, -1),
           .right = right >= keys - 1 ? -1 : std::max<int64_t>(right, -1),
           .dropped = node.real("dropped", 0),
-          .dropout_key = node.integer("dropout_key", 0)};
+          .dropout_key = node.integer("dropout_key", 0),
+          .turned = is_turned(node)};
 }
 
 // `flops` for each pair of a query and a key that it sees.
@@ -129,14 +153,18 @@ void forward(TaskBuilder& build) {
   const bool trained =
       build.wants_gradient(0) || build.wants_gradient(1) || build.wants_gradient(2) || build.wants_gradient(3);
   const int64_t size = node.input_type(0).dims.back().value, value_size = node.input_type(2).dims.back().value;
+  AttentionAttrs attrs = attributes(node);
+  attrs.turned = false;  // the kernel writes by heads
+  const Operand y = is_turned(node) ? build.write_between("heads", of_heads(node)) : build.write_output(0);
   TaskSpec task{
       .kernel = "AttentionForward",
-      .attributes = to_attributes(attributes(node)),
-      .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.read_input(3),
-                   build.write_output(0), trained ? build.write_stash("statistics", statistics(node)) : Operand{}},
+      .attributes = to_attributes(attrs),
+      .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.read_input(3), y,
+                   trained ? build.write_stash("statistics", statistics(node)) : Operand{}},
       .flops = flops_per_pair(node, 2 * (size + value_size) + 10)};
   may_share(task, 0, 4);
   build.task(std::move(task));
+  if (is_turned(node)) turn(build, TaskKind::forward, as_read(y), build.write_output(0));
 }
 
 // First dk and dv, by tiles of keys, then dq and dscores, by tiles of queries. So dq may replace q or dy. y is read
@@ -146,11 +174,17 @@ void backward(TaskBuilder& build) {
   const int64_t size = node.input_type(0).dims.back().value, value_size = node.input_type(2).dims.back().value;
   const Operand dscores =
       build.wants_gradient(3) ? build.write_scratch("dscores", {DataType::f32, scores_of(node)}) : Operand{};
+  Operand dy = build.read_gradient(0);
+  if (is_turned(node)) {
+    const Operand by_heads = build.write_scratch("dheads", of_heads(node));
+    turn(build, TaskKind::backward_data, dy, by_heads);
+    dy = as_read(by_heads);
+  }
   TaskSpec task{.kernel = "AttentionBackward",
                 .kind = TaskKind::backward_data,
                 .attributes = to_attributes(attributes(node)),
                 .operands = {build.read_input(0), build.read_input(1), build.read_input(2), build.read_input(3),
-                             build.read_output(0), build.read_stash("statistics"), build.read_gradient(0),
+                             build.read_output(0), build.read_stash("statistics"), dy,
                              build.write_gradient(0), build.write_gradient(1), build.write_gradient(2), dscores},
                 .flops = flops_per_pair(node, 2 * (4 * size + 3 * value_size) + 30)};
   may_share(task, 0, 7);
@@ -202,6 +236,12 @@ std::vector<Sample> samples() {
       {.name = "dropped_in_several_tiles",
        .inputs = {data(2, 70, 3), data(1, 67, 3), data(1, 67, 3)},
        .attributes = {{"dropped", 0.1}, {"dropout_key", int64_t{6}}}},
+      {.name = "turned",
+       .inputs = {data(2, 5, 4), data(2, 7, 4), data(2, 7, 6)},
+       .attributes = {{"turned", int64_t{1}}}},
+      {.name = "turned_square",
+       .inputs = {data(4, 4, 8), data(2, 70, 8), data(2, 70, 8)},
+       .attributes = {{"turned", int64_t{1}}, {"right", int64_t{0}}}},
       {.name = "large_head", .inputs = {data(1, 3, 200), data(1, 4, 200), data(1, 4, 33)}}};
 }
 

@@ -217,6 +217,13 @@ void TaskBuilder::give_gradient(size_t input, const Operand& made) {
   }
 }
 
+Operand TaskBuilder::write_between(const std::string& what, const TensorType& type) {
+  const TensorType stored = stored_as(type, type_of_results());
+  const TensorId tensor =
+      add_tensor({.name = node_->node().name + "." + what, .kind = TensorKind::activation, .type = stored});
+  return operand(tensor, Access::write, stored);
+}
+
 Operand TaskBuilder::write_scratch(const std::string& what, const TensorType& type) {
   const TensorType stored = type.type == DataType::f32 ? stored_as(type, type_of_results()) : type;
   const TensorId tensor =

@@ -108,7 +108,9 @@ class TaskBuilder {
   // The gradient of input i is a tensor that this node's backward computed (write_scratch, or another input's
   // gradient).
   void give_gradient(size_t input, const Operand& made);
-  // A tensor passed between two tasks of one node; read it with `as_read`.
+  // A tensor passed between two forward tasks of one node, stored as its results are; read it with `as_read`.
+  Operand write_between(const std::string& what, const TensorType& type);
+  // The same for two backward tasks.
   Operand write_scratch(const std::string& what, const TensorType& type);
 
   void task(TaskSpec spec);

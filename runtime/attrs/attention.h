@@ -13,6 +13,7 @@ struct AttentionAttrs {
   int64_t right = -1;
   double dropped = 0;  // in [0, 1]
   int64_t dropout_key = 0;
+  bool turned = false;  // of the backward: y is [N, T, H, E]
 
   template <class Visitor>
   void visit(Visitor&& v) {
@@ -21,6 +22,7 @@ struct AttentionAttrs {
     v("right", right);
     v("dropped", dropped);
     v("dropout_key", dropout_key);
+    v("turned", turned);
   }
 };
 

@@ -60,14 +60,14 @@ TEST_CASE("names of the nodes that are written are none of the file's") {
       CAPTURE(taken, early);
       Spelled named;
       named.build.input("x", {"N", "4"});
-      if (early) named.build.node("Sin", {"x"}, {taken}, "user");
-      named.build.node("Mish", {"x"}, {"y"}, "written");
-      if (!early) named.build.node("Sin", {"x"}, {taken}, "user");
+      if (early) named.build.node("Exp", {"x"}, {taken}, "user");
+      named.build.node("Tan", {"x"}, {"y"}, "written");
+      if (!early) named.build.node("Exp", {"x"}, {taken}, "user");
       named.build.node("Mul", {"y", taken}, {"z"}, "read");
       const auto imported = named.build.output("z").import();
       REQUIRE(outcome(imported) == "ok");
       const Node& last = imported->network.nodes[NodeId(imported->network.nodes.size() - 1)];
-      const auto reads_users = [&](const Node& node) { return node.op == "Sin" && node.outputs[0] == last.inputs[1]; };
+      const auto reads_users = [&](const Node& node) { return node.op == "Exp" && node.outputs[0] == last.inputs[1]; };
       CHECK(std::any_of(imported->network.nodes.begin(), imported->network.nodes.end(), reads_users));
     }
 }
@@ -271,13 +271,10 @@ TEST_CASE("activations and rearrangements are what they are made of") {
       [](
           const std::string& op, const std::function<void(onnx::NodeProto&)>& set = [](onnx::NodeProto&) {}) {
     Spelled spelled;
-    spelled.build.input("x", {"N", "8", "6", "6"}).weight("slope", {8, 1, 1});
-    onnx::NodeProto& node = op == "PRelu" ? spelled.node(op, {"x", "slope"}) : spelled.node(op, {"x"});
-    set(node);
+    spelled.build.input("x", {"N", "8", "6", "6"});
+    set(spelled.node(op, {"x"}));
     return spelled.said();
   };
-  CHECK(said("PRelu") == "Relu Sub Mul Add [N,8,6,6]");
-  CHECK(said("Mish") == "Softplus Tanh Mul [N,8,6,6]");
   CHECK(said("Selu") == "Elu Mul [N,8,6,6]");
   CHECK(said("GlobalMaxPool") == "MaxPool [N,8,1,1]");
   CHECK(said("DepthToSpace", [](onnx::NodeProto& node) { ModelBuilder::integer(node, "blocksize", 2); }) ==

@@ -145,6 +145,64 @@ TEST_CASE("a causal mask becomes an attribute, another one an operand") {
 }
 
 // TorchScript's exporter merges the transpositions of the keys: into heads, and for the product.
+TEST_CASE("added numbers that a Where makes of booleans are these booleans") {
+  const auto made = [](double seen, double hidden, bool expanded, bool added = true) {
+    Attending a;
+    const ValueId mask = a.mask(DataType::u8, CausalMask::none, {kBatch, {1}, {1}, {80}});
+    const Dims wide = {kBatch, {1}, {64}, {80}};
+    const ValueId repeated = expanded ? a.node("Expand", {mask}, wide) : mask;
+    if (expanded) a.network.values[repeated].type.type = DataType::u8;
+    const ValueId numbers =
+        a.node("Where", {repeated, a.number(seen), a.number(hidden)}, a.network.values[repeated].type.dims);
+    const std::string ops = a.fused(a.node(added ? "Add" : "Mul", {a.scores(), numbers}, kScores));
+    if (!ops.ends_with(kFused)) return ops;
+    REQUIRE(a.inputs().size() == 4);
+    CHECK_FALSE(a.causal());
+    return ops + (a.inputs()[3] == mask ? " of booleans" : "");
+  };
+  for (const bool expanded : {false, true}) {
+    const std::string before = expanded ? "Expand " : "";
+    CHECK(made(0, -kInfinite, expanded) == kFused + " of booleans");
+    CHECK(made(0, -1e9, expanded) == before + "Where " + kFused);  // all scores of a query could be hidden
+    CHECK(made(1, -kInfinite, expanded) == before + "Where " + kFused);
+    CHECK(made(0, -kInfinite, expanded, false) == before + "Where MatMul Mul Softmax MatMul");
+  }
+}
+
+TEST_CASE("the transposition that joins the heads is a part of the attention before it") {
+  const auto made = [](std::vector<int64_t> perm, bool masked, bool read, std::optional<Dims> reshaped = {}) {
+    Attending a;
+    std::vector<ValueId> inputs = {a.q, a.k, a.v};
+    if (masked) inputs.push_back(a.mask(DataType::u8));
+    const Dims heads = {kBatch, {2}, {64}, {16}};
+    const ValueId attended = a.node(kFused, inputs, heads, {{"scale", 0.5}});
+    const Dims before = reshaped.value_or(heads);
+    Dims dims;
+    for (const int64_t axis : perm) dims.push_back(before[static_cast<size_t>(axis)]);
+    const ValueId turned = a.node("Transpose", {reshaped ? a.node("Reshape", {attended}, before) : attended}, dims,
+                                  {{"perm", perm}});
+    a.network.outputs = {turned};
+    if (read) a.network.outputs.push_back(a.node("Relu", {attended}, heads));
+    turn_attention_results(a.network);
+    std::string ops;
+    for (const Node& node : a.network.nodes) ops += (ops.empty() ? "" : " ") + node.op;
+    if (ops != kFused) return ops;
+    const Node& last = a.network.nodes.back();
+    CHECK(last.inputs == inputs);
+    CHECK(last.outputs == std::vector{turned});
+    CHECK(a.scale() == 0.5);
+    CHECK(std::get<int64_t>(last.attributes.at("turned")) == 1);
+    return ops;
+  };
+  for (const bool masked : {false, true}) {
+    CHECK(made({0, 2, 1, 3}, masked, false) == kFused);
+    CHECK(made({0, 2, 1, 3}, masked, true) == kFused + " Transpose Relu");
+    CHECK(made({0, 2, 3, 1}, masked, false) == kFused + " Transpose");
+    CHECK(made({0, 2, 1, 3}, masked, false, Dims{kBatch, {2}, {64}, {16}}) == kFused);
+    CHECK(made({0, 2, 1, 3}, masked, false, Dims{kBatch, {4}, {32}, {16}}) == kFused + " Reshape Transpose");
+  }
+}
+
 TEST_CASE("keys that are transposed twice by one node are attention") {
   const int64_t positions = GENERATE(80, 8);
   Attending a;

@@ -336,6 +336,106 @@ TEST_CASE("an operand times its own sigmoid is a Swish") {
   CHECK(made(1, true, true) == "Sigmoid Mul Add");
 }
 
+TEST_CASE("a softplus that is linear above a threshold is a Softplus") {
+  const auto made = [](double threshold, bool scaled, bool same = true) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens);
+    const ValueId from = scaled ? chain.node("Mul", {x, chain.number(1)}, kTokens) : x;
+    ValueId bent = chain.node("Softplus", {from}, kTokens);
+    if (scaled) bent = chain.node("Div", {bent, chain.number(1)}, kTokens);
+    const ValueId above = chain.node("Greater", {from, chain.number(threshold)}, kTokens);
+    const ValueId linear = same ? x : chain.value(ValueKind::input, kTokens);
+    const std::string ops = chain.fused(chain.node("Where", {above, linear, bent}, kTokens));
+    if (ops == "Softplus") CHECK(chain.last().inputs == std::vector{x});
+    return ops;
+  };
+  CHECK(made(20, false) == "Softplus");
+  CHECK(made(20, true) == "Softplus");
+  CHECK(made(5, false) == "Softplus Greater Where");
+  CHECK(made(20, false, false) == "Softplus Greater Where");
+}
+
+TEST_CASE("the tanh approximation of a Gelu is one operator in all forms of its polynomial") {
+  enum class Form { cube, of_x, of_square, root_last };
+  const auto made = [](Form form, double cubic, double one) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens);
+    const auto times = [&](ValueId a, ValueId b) { return chain.node("Mul", {a, b}, kTokens); };
+    const ValueId root = chain.number(0.79788456), c = chain.number(cubic);
+    ValueId inner;
+    if (form == Form::cube) {
+      const ValueId cube = chain.node("Pow", {x, chain.number(3)}, kTokens);
+      inner = times(chain.node("Add", {x, times(c, cube)}, kTokens), root);
+    } else {
+      const ValueId square = form == Form::of_square ? times(times(x, x), c) : times(times(x, c), x);
+      const ValueId from_one = chain.node("Add", {square, chain.number(one)}, kTokens);
+      inner = form == Form::root_last ? times(times(x, from_one), root) : times(times(x, root), from_one);
+    }
+    const ValueId gate = chain.node("Add", {chain.node("Tanh", {inner}, kTokens), chain.number(1)}, kTokens);
+    const std::string ops = chain.fused(times(times(x, chain.number(0.5)), gate));
+    if (ops == "Gelu") CHECK(std::get<std::string>(chain.last().attributes.at("approximate")) == "tanh");
+    return ops;
+  };
+  for (const Form form : {Form::cube, Form::of_x, Form::of_square, Form::root_last}) {
+    CHECK(made(form, 0.044715, 1) == "Gelu");
+    CHECK(made(form, 0.05, 1) != "Gelu");
+    CHECK((made(form, 0.044715, 2) == "Gelu") == (form == Form::cube));  // which has no such number
+  }
+}
+
+TEST_CASE("an operand times its own hard sigmoid is a HardSwish") {
+  enum class Form { hard_sigmoid, product_first, gate_first, by_sixth };
+  struct Numbers {
+    double low = 0, high = 6, shift = 3, alpha = 1.0 / 6;
+  };
+  const auto made = [](Form form, const Numbers& numbers = {}, bool same = true, bool read = false) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens);
+    const ValueId other = same ? x : chain.value(ValueKind::input, kTokens);
+    if (form == Form::hard_sigmoid) {
+      const ValueId gate = chain.node("HardSigmoid", {x}, kTokens, {{"alpha", numbers.alpha}});
+      ValueId y = chain.node("Mul", {gate, other}, kTokens);
+      if (read) y = chain.node("Add", {y, gate}, kTokens);
+      return chain.fused(y);
+    }
+    const ValueId moved = chain.node("Add", {x, chain.number(numbers.shift)}, kTokens);
+    const ValueId clip = chain.node("Clip", {moved, chain.number(numbers.low), chain.number(numbers.high)}, kTokens);
+    const auto in_sixths = [&](ValueId a) {
+      return form == Form::by_sixth ? chain.node("Mul", {chain.number(1.0 / 6), a}, kTokens)
+                                    : chain.node("Div", {a, chain.number(6)}, kTokens);
+    };
+    ValueId y = form == Form::product_first ? in_sixths(chain.node("Mul", {other, clip}, kTokens))
+                                            : chain.node("Mul", {in_sixths(clip), other}, kTokens);
+    if (read) y = chain.node("Add", {y, clip}, kTokens);
+    return chain.fused(y);
+  };
+  for (const Form form : {Form::hard_sigmoid, Form::product_first, Form::gate_first, Form::by_sixth}) {
+    CHECK(made(form) == "HardSwish");
+    CHECK(made(form, {}, false).ends_with(form == Form::product_first ? "Div" : "Mul"));
+    CHECK(made(form, {}, true, true).ends_with("Add"));
+  }
+  CHECK(made(Form::hard_sigmoid, {.alpha = 0.2}) == "HardSigmoid Mul");
+  CHECK(made(Form::product_first, {.low = 0.5}) == "Add Clip Mul Div");
+  CHECK(made(Form::product_first, {.high = 1}) == "Add Clip Mul Div");
+  CHECK(made(Form::gate_first, {.shift = 2}) == "Add Clip Div Mul");
+}
+
+TEST_CASE("an operand times the hyperbolic tangent of its softplus is a Mish") {
+  const auto made = [](bool same, bool read) {
+    Chain chain;
+    const ValueId x = chain.value(ValueKind::input, kTokens), bent = chain.node("Softplus", {x}, kTokens);
+    const ValueId gate = chain.node("Tanh", {bent}, kTokens);
+    ValueId y = chain.node("Mul", {same ? x : chain.value(ValueKind::input, kTokens), gate}, kTokens);
+    if (read) y = chain.node("Add", {y, gate}, kTokens);
+    const std::string ops = chain.fused(y);
+    if (ops == "Mish") CHECK(chain.last().inputs == std::vector{x});
+    return ops;
+  };
+  CHECK(made(true, false) == "Mish");
+  CHECK(made(false, false) == "Softplus Tanh Mul");
+  CHECK(made(true, true) == "Softplus Tanh Mul Add");
+}
+
 TEST_CASE("the logarithm of a sigmoid is one operator, whatever else reads the sigmoid") {
   const auto made = [](bool read, std::optional<float> minuend) {
     Chain chain;

@@ -190,6 +190,30 @@ TEST_CASE("as asked, everything that can is channels last") {
   REQUIRE(build_task_graph(net.network, {.batch = 2}).ok());
 }
 
+TEST_CASE("a group normalization reads blocks of channels as they come, and no channels last") {
+  const auto made = [](Layout images) {
+    Net net;
+    const Dims image = {kBatch, {16}, {4}, {4}};
+    const ValueId x = net.value("x", image, ValueKind::input);
+    net.network.inputs = {x};
+    const auto parameter = [&](const char* name, Dims dims) {
+      return net.value(name, std::move(dims), ValueKind::parameter);
+    };
+    const std::map<std::string, NodeAttribute> padded = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}};
+    ValueId y = net.node("Conv", {x, parameter("w", {{16}, {16}, {3}, {3}})}, image, padded);
+    y = net.node("GroupNormalization", {y, parameter("scale", {{16}}), parameter("bias", {{16}})}, image,
+                 {{"num_groups", int64_t{4}}, {"epsilon", 1e-5}});
+    net.network.nodes.back().opset = 21;
+    net.network.outputs = {net.node("Conv", {y, parameter("v", {{16}, {16}, {3}, {3}})}, image, padded)};
+    assign_layouts(net.network, images);
+    std::string ops;
+    for (const Node& node : net.network.nodes) ops += node.op + " ";
+    return ops;
+  };
+  CHECK(made(Layout::nChw16c) == "Conv GroupNormalization Conv Reorder ");
+  CHECK(made(Layout::nhwc) == "Reorder Conv Reorder GroupNormalization Reorder Conv Reorder ");
+}
+
 TEST_CASE("weights of convolutions over volumes lie plainly, also where their channels fill a block") {
   for (const Layout images : {Layout::nChw8c, Layout::nChw16c, Layout::nhwc}) {
     for (const std::string op : {"Conv", "ConvTranspose"}) {

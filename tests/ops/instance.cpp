@@ -102,7 +102,7 @@ void lay(const Op& op, Network& network, const Lying& lying) {
 bool can_lie(const Op& op, const Sample& sample, const Lying& lying) {
   const Network network = make_network(op, sample);
   const LayoutRule rule = rule_of(op, network);
-  if (rule == LayoutRule::plain) return false;
+  if (rule == LayoutRule::plain || (rule == LayoutRule::blocks && lying.images == Layout::nhwc)) return false;
   const bool apart = rule == LayoutRule::any && (lying.images != Layout::nhwc || !op.of_onnx());
   if (!apart && !(lying.inputs && lying.outputs)) return false;
   size_t images = 0, fitting = 0;

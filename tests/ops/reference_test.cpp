@@ -290,6 +290,21 @@ TEST_CASE("gates as PyTorch's") {
   CHECK(distance(gated("Gelu"), {-0.0081, 0.158655, -0.30097, 0, 0.172866, -1.682689, 1.9545, 5}) < 1e-5);
 }
 
+TEST_CASE("Mish and PRelu as PyTorch's, and their gradients") {
+  const Values x = {-100, -20, -3, -0.5, 0, 1, 30}, ones(7, 1);
+  Run mish("Mish", {.inputs = {{.dims = {kBatch, {7}}}}}, {x});
+  CHECK(distance(mish.output(), {0, -4.12230724e-8, -0.145647461, -0.220743775, 0, 0.865098388, 30}) < 1e-6);
+  CHECK(mish.output()[1] == Approx(-4.12230724e-8));  // no cancellation
+  CHECK(distance(mish.gradient(0, ones), {0, -3.91619187e-8, -0.0933931145, 0.289510678, 0.6, 1.04903622, 1}) < 1e-6);
+
+  const Sample bent{.inputs = {{.dims = {kBatch, {2}, {3}}}, {.dims = {{2}, {1}}, .kind = ValueKind::parameter}}};
+  Run prelu("PRelu", bent, {{-2, 0, 3, -4, 5, -1}, {0.25, -2}});
+  const Values dy = {1, 2, 3, 4, 5, 6};
+  CHECK(prelu.output() == Values{-0.5, 0, 3, 8, 5, 2});
+  CHECK(prelu.gradient(0, dy) == Values{0.25, 0.5, 3, -8, 5, -12});  // at 0, that of the slope
+  CHECK(prelu.gradient(1, dy) == Values{-2, -22});
+}
+
 TEST_CASE("pairs turned by angles as ONNX's RotaryEmbedding") {
   const Values x = {1, 2, 3, 4, -1, 0.5, 2, -2}, cos = {0.8, 0.6, 1, 0}, sin = {0.6, -0.8, 0, 1};
   const auto turned = [&](int64_t interleaved) {

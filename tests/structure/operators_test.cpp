@@ -35,6 +35,8 @@ const std::map<std::string, std::string> kMayName = {
     {"network/output_form", "a pattern: an activation before the loss, and what turns its result"},
     {"network/own_loss", "a pattern: the loss as the last node of a model"},
     {"network/row_order", "a Reshape and a Flatten keep the elements in one sequence"},
+    {"network/standardized_weights", "a pattern: the normalization of a weight"},
+    {"network/unexpanded", "a pattern: an Expand before what broadcasts"},
     {"network/simplify/builder", "Constant, and operators without kernels that it takes apart: sequences, Pad"},
     {"network/simplify/findings", "a pattern: convolutions whose batch normalizations were folded"},
     {"network/simplify/findings_tensorflow", "patterns: a bias after a layer, a batch normalization that is computed"},

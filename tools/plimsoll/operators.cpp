@@ -19,6 +19,7 @@ std::string_view name_of(LayoutRule rule) {
     case LayoutRule::plain: return "plain";
     case LayoutRule::elementwise: return "as they come";
     case LayoutRule::channels: return "as they come";
+    case LayoutRule::blocks: return "as they come";
     case LayoutRule::any: return "blocked too";
   }
   return "";

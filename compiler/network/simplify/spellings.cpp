@@ -93,17 +93,6 @@ Result<Nodes> spell_batch_normalization(Writer& w) {
   return w.finish();
 }
 
-Result<Nodes> spell_prelu(Writer& w) {
-  const std::string above = w.write("Relu", {w.input(0)}), below = w.write("Sub", {w.input(0), above});
-  w.write("Add", {above, w.write("Mul", {below, w.input(1)})});
-  return w.finish();
-}
-
-Result<Nodes> spell_mish(Writer& w) {
-  w.write("Mul", {w.input(0), w.write("Tanh", {w.write("Softplus", {w.input(0)})})});
-  return w.finish();
-}
-
 Result<Nodes> spell_selu(Writer& w) {
   const std::string bent = w.write("Elu", {w.input(0)});
   w.set_real("alpha", w.real("alpha", 1.67326319217681884765625F));
@@ -333,10 +322,8 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Max", spell_extreme},
       {"MaxPool", widen},
       {"Min", spell_extreme},
-      {"Mish", spell_mish},
       {"Mod", spelling::remainder},
       {"Mul", spelling::number_of_more_axes},
-      {"PRelu", spell_prelu},
       {"Pow", spelling::number_of_more_axes},
       {"Pad", spelling::pad},
       {"RNN", spelling::recurrent},

@@ -5,8 +5,8 @@
 //   InstanceNormalization with scale 1 and bias 0     LayerNormalization of each channel
 //   BatchNormalization whose mean and variance are computed     Sub, Div, Mul, Add
 //       of a weight viewed as [1, channels, rest]     LayerNormalization, Mul, Add
-//   PRelu     Relu(x) + slope · (x - Relu(x))          Mish     x · Tanh(Softplus(x))          Selu     gamma · Elu(x)
-//   GlobalMaxPool     MaxPool          DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
+//   Selu     gamma · Elu(x)          GlobalMaxPool     MaxPool
+//   DepthToSpace, SpaceToDepth     Reshape, Transpose, Reshape
 //   Einsum     ReduceSum, Transpose, Reshape, MatMul, Mul; Slice for diagonals
 //   Gather by indices that are the same for each sample, GatherND by known ones     Reshape, Gather
 //   Gather, GatherND, ScatterND by sample numbers and other indices     GatherElements, ScatterElements

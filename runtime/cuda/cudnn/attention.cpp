@@ -19,6 +19,13 @@ struct Attention {
   IntList of_keys(int64_t columns) const { return {s.samples, s.key_heads, s.keys, columns}; }
 
   const Descriptor& given(AttentionUid uid, const IntList& dims) { return of(uid, type, dims, {}); }
+  // y, in the backward.
+  const Descriptor& results() {
+    const int64_t of_query = s.turned ? s.heads * s.value_size : s.value_size;
+    const int64_t of_head = s.turned ? s.value_size : s.queries * s.value_size;
+    return of(AttentionUid::y, type, of_queries(s.value_size),
+              {s.heads * s.queries * s.value_size, of_head, of_query, 1});
+  }
   const Descriptor& of_row(AttentionUid uid) { return of(uid, DataType::f32, of_queries(1), {}); }
   const Descriptor& transposed(AttentionUid uid, IntList dims) {
     IntList strides = dense_strides(dims);
@@ -119,7 +126,7 @@ Graph attention_backward(const AttentionShape& s, DataType type) {
   const Descriptor& dy = a.given(AttentionUid::dy, of_values);
   const Descriptor& scale = graph.number(s.scale);
 
-  const Descriptor& y = a.given(AttentionUid::y, of_values);
+  const Descriptor& y = a.results();
   const Descriptor& weighed = a.pointwise(CUDNN_POINTWISE_MUL, dy, of_values, &y);
   const Descriptor& sum = a.inner(of_rows);
   graph.reduce(CUDNN_REDUCE_TENSOR_ADD, weighed, sum);

@@ -119,6 +119,8 @@ PLIMSOLL_CUDA_KERNEL(HardSigmoidForward, return cuda::map(operands, HardSigmoid{
 PLIMSOLL_CUDA_KERNEL(HardSigmoidBackward, return cuda::map2(operands, HardSigmoidSlope{f(attrs.alpha)});)
 PLIMSOLL_CUDA_KERNEL(HardSwishForward, return cuda::map(operands, cuda::GateValue<cuda::HardSwishGate>{});)
 PLIMSOLL_CUDA_KERNEL(HardSwishBackward, return cuda::map2(operands, cuda::GateSlope<cuda::HardSwishGate>{});)
+PLIMSOLL_CUDA_KERNEL(MishForward, return cuda::map(operands, cuda::GateValue<cuda::MishGate>{});)
+PLIMSOLL_CUDA_KERNEL(MishBackward, return cuda::map2(operands, cuda::GateSlope<cuda::MishGate>{});)
 PLIMSOLL_CUDA_KERNEL(SoftplusForward, return cuda::map(operands, Softplus{});)
 PLIMSOLL_CUDA_KERNEL(SoftplusBackward, return cuda::map2(operands, SoftplusSlope{});)
 PLIMSOLL_CUDA_KERNEL(LogSigmoidForward, return cuda::map(operands, LogSigmoid{f(attrs.alpha)});)

@@ -9,14 +9,20 @@
 namespace plimsoll::cuda {
 namespace {
 
-// Σ y · dy of each query: a warp per row.
-template <class T>
-__global__ void along_kernel(int64_t rows, int64_t size, const T* y, const T* dy, float* along) {
-  const int64_t row = int64_t{blockIdx.x} * kAttentionWarps + warp_number();
+// Σ y · dy of each query: a warp per row. kTurned: y is [N, T, H, E].
+template <bool kTurned, class T>
+__global__ void along_kernel(AttentionShape s, const T* y, const T* dy, float* along) {
+  const int64_t row = int64_t{blockIdx.x} * kAttentionWarps + warp_number(), size = s.value_size;
+  const int64_t rows = s.samples * s.heads * s.queries;
+  int64_t of_y = row;
+  if constexpr (kTurned) {
+    const int64_t query = row % s.queries, head = row / s.queries % s.heads, sample = row / s.queries / s.heads;
+    of_y = (sample * s.queries + query) * s.heads + head;
+  }
   float sum = 0;
   if (row < rows)
     for (int64_t e = lane_number(); e < size; e += 32)
-      sum += load_one(y + row * size + e) * load_one(dy + row * size + e);
+      sum += load_one(y + of_y * size + e) * load_one(dy + row * size + e);
   sum = warp_sum(sum);
   if (row < rows && lane_number() == 0) along[row] = sum;
 }
@@ -134,9 +140,11 @@ std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<co
       const cuda::AttentionDropout dropout(attrs, s, context);
       float* const along = reinterpret_cast<float*>(workspace);
       const T* const dy = cuda::in<T>(operand, 6);
-      cuda::launch("products of attention's results and gradients", cuda::along_kernel<T>,
-                   cuda::divided_up(s.rows(), cuda::kAttentionWarps), cuda::kAttentionThreads, context, s.rows(),
-                   s.value_size, cuda::in<T>(operand, 4), dy, along);
+      cuda::by_flag(s.turned, [&](auto turned) {
+        cuda::launch("products of attention's results and gradients", cuda::along_kernel<decltype(turned)::value, T>,
+                     cuda::divided_up(s.rows(), cuda::kAttentionWarps), cuda::kAttentionThreads, context, s,
+                     cuda::in<T>(operand, 4), dy, along);
+      });
       const cuda::AttentionGiven<T> given{
           cuda::in<T>(operand, 0), cuda::in<T>(operand, 1), cuda::in<T>(operand, 2), cuda::in(operand, 5), dy, along,
           cuda::mask_of(operand)};

@@ -1,5 +1,6 @@
 // BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin, BinaryPow {a, b, y}: y = a op b; a and b broadcast
-// to y. BinaryAdd may apply a Relu to its result. ScaleShift {x, y}: y = scale · x + shift
+// to y. BinaryAdd may apply a Relu to its result. BinaryPRelu {x, slope, y}: y = x for x > 0, else slope · x
+// ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/cuda/device/elementwise.h"
 #include "runtime/cuda/device/strided.h"
 #include "runtime/kernels.h"
@@ -28,6 +29,9 @@ struct Larger {
 };
 struct Smaller {
   __device__ float operator()(float a, float b) const { return a < b || a != a ? a : b; }
+};
+struct Bend {
+  __device__ float operator()(float x, float slope) const { return x > 0 ? x : slope * x; }
 };
 struct BinaryScale {
   float scale, shift;
@@ -115,6 +119,7 @@ PLIMSOLL_CUDA_KERNEL(BinaryDiv, return binary(operands, Div{});)
 PLIMSOLL_CUDA_KERNEL(BinaryMax, return binary(operands, Larger{});)
 PLIMSOLL_CUDA_KERNEL(BinaryMin, return binary(operands, Smaller{});)
 PLIMSOLL_CUDA_KERNEL(BinaryPow, return binary(operands, ToThePower{});)
+PLIMSOLL_CUDA_KERNEL(BinaryPRelu, return binary(operands, Bend{});)
 PLIMSOLL_CUDA_KERNEL(ScaleShift, return cuda::map(operands, BinaryScale{static_cast<float>(attrs.scale),
                                                                         static_cast<float>(attrs.shift)});)
 

@@ -25,6 +25,19 @@ struct HardSwishGate {
   }
 };
 
+// With e = e^x, tanh(log(1 + e)) = n / (n + 2) for n = e · (e + 2). From x = 20 on, that is 1 to the last bit.
+struct MishGate {
+  __device__ static float exponential(float x) { return expf(x > 20.0F ? 20.0F : x); }
+  __device__ float value(float x) const {
+    const float e = exponential(x), n = e * (e + 2.0F);
+    return x * (n / (n + 2.0F));
+  }
+  __device__ float slope(float x) const {
+    const float e = exponential(x), n = e * (e + 2.0F), below = 1.0F / (n + 2.0F);
+    return n * below + x * (4.0F * e * below) * ((1.0F + e) * below);
+  }
+};
+
 struct GeluGate {
   bool by_tanh;
   static constexpr float kSqrtHalf = 0.70710678118654752F;

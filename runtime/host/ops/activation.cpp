@@ -105,6 +105,11 @@ PLIMSOLL_ELEMENTWISE(GeluBackward, {
   return host::map2(operands, [](float x, float dy) { return dy * host::GeluGate{}.slope(x); });
 })
 
+PLIMSOLL_ELEMENTWISE(MishForward, return host::map(operands, [](float x) { return host::MishGate{}.value(x); });)
+PLIMSOLL_ELEMENTWISE(MishBackward, return host::map2(operands, [](float x, float dy) {
+          return dy * host::MishGate{}.slope(x);
+        });)
+
 PLIMSOLL_ELEMENTWISE(SwishForward, {
   const host::SwishGate gate{static_cast<float>(attrs.alpha)};
   return host::map(operands, [=](float x) { return gate.value(x); });

@@ -203,8 +203,10 @@ class AttentionBackwardKernel final : public Kernel {
     const T *y = host::in<T>(operands, 4), *dy = host::in<T>(operands, 6);
     const int64_t n = s_.value_size, rows = s_.rows();
 #pragma omp parallel for schedule(static) if (rows * n > 8192)
-    for (int64_t i = 0; i < rows; ++i)
-      along[i] = static_cast<float>(host::row_sum(n, [=](int64_t j) { return y[i * n + j] * dy[i * n + j]; }));
+    for (int64_t i = 0; i < rows; ++i) {
+      const T* const of_row = y + s_.row_of_y(i) * n;
+      along[i] = static_cast<float>(host::row_sum(n, [=](int64_t j) { return of_row[j] * dy[i * n + j]; }));
+    }
     const host::AttentionDropout dropout(attrs_, s_, context);
     host::for_work_items(key_items_, std::min(key_items_, lanes_), [&](int64_t item, int64_t lane) {
       keys(operands, dropout, along, item, space + lane * floats());

@@ -1,6 +1,6 @@
 // BinaryAdd, BinarySub, BinaryMul, BinaryDiv, BinaryMax, BinaryMin, BinaryPow {a, b, y}: y = a op b; a and b broadcast
-// to y. Any layout. BinaryAdd may apply a Relu to its result. If y is bf16, a and b may be either. ScaleShift {x,
-// y}: y = scale · x + shift
+// to y. Any layout. BinaryAdd may apply a Relu to its result. If y is bf16, a and b may be either.
+// BinaryPRelu {x, slope, y}: y = x for x > 0, else slope · x   ScaleShift {x, y}: y = scale · x + shift
 #include "runtime/host/elementwise.h"
 #include "runtime/loops.h"
 #include "runtime/kernels.h"
@@ -164,6 +164,12 @@ std::vector<Algorithm> BinaryPow::algorithms(const Attrs&, std::span<const Opera
 
 std::unique_ptr<Kernel> BinaryPow::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
   return binary(operands, [](float a, float b) { return std::pow(a, b); });
+}
+
+std::vector<Algorithm> BinaryPRelu::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+
+std::unique_ptr<Kernel> BinaryPRelu::make(const Attrs&, std::span<const OperandDesc> operands, std::string_view) {
+  return binary(operands, [](float x, float slope) { return x > 0 ? x : slope * x; });
 }
 
 std::vector<Algorithm> ScaleShift::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }

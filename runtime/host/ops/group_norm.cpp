@@ -1,4 +1,5 @@
 // GroupNormForward  {x, scale, bias, y, mean, deviation}                 x [groups of all samples, elements of a group]
+//                                                                        or blocked (runtime/host/group_norm_blocks.h)
 // GroupNormBackward {x, dy, scale, mean, deviation, dx, dscale, dbias, bias?}
 //
 //   y = h · scale + bias   with h = (x - mean) · d,  d = 1 / √(variance + epsilon)
@@ -16,6 +17,7 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/gates.h"
+#include "runtime/host/group_norm_blocks.h"
 #include "runtime/host/real.h"
 #include "runtime/host/row_statistics.h"
 #include "runtime/kernels.h"
@@ -192,25 +194,46 @@ class GroupNormBackwardKernel final : public Kernel {
   static constexpr size_t kBias = 8;
 };
 
+template <class T>
+std::unique_ptr<Kernel> group_norm_forward(const GroupNormAttrs& attrs, std::span<const OperandDesc> operands) {
+  return host::by_block(operands[0].tensor.layout, [&](auto block) -> std::unique_ptr<Kernel> {
+    if constexpr (decltype(block)::value == 1) return std::make_unique<GroupNormForwardKernel<T>>(attrs, operands);
+    else return std::make_unique<host::GroupNormBlocksForward<decltype(block)::value, T>>(attrs, operands);
+  });
+}
+
+template <class T>
+std::unique_ptr<Kernel> group_norm_backward(const GroupNormAttrs& attrs, std::span<const OperandDesc> operands) {
+  return host::by_block(operands[0].tensor.layout, [&](auto block) -> std::unique_ptr<Kernel> {
+    if constexpr (decltype(block)::value == 1) return std::make_unique<GroupNormBackwardKernel<T>>(attrs, operands);
+    else return std::make_unique<host::GroupNormBlocksBackward<decltype(block)::value, T>>(attrs, operands);
+  });
+}
+
 }  // namespace
 
-std::vector<Algorithm> GroupNormForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
+std::vector<Algorithm> GroupNormForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  if (operands[0].tensor.layout == Layout::plain) return {{}};
+  return {{.workspace_bytes = host::GroupNormBlocksForward<8, float>(attrs, operands).workspace_bytes()}};
+}
 
 std::unique_ptr<Kernel> GroupNormForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                std::string_view) {
-  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
-    return std::make_unique<GroupNormForwardKernel<decltype(zero)>>(attrs, operands);
+  return host::by_real(operands[0].tensor.type, [&](auto zero) {
+    return group_norm_forward<decltype(zero)>(attrs, operands);
   });
 }
 
 std::vector<Algorithm> GroupNormBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = GroupNormBackwardKernel<float>(attrs, operands).workspace_bytes()}};
+  if (operands[0].tensor.layout == Layout::plain)
+    return {{.workspace_bytes = GroupNormBackwardKernel<float>(attrs, operands).workspace_bytes()}};
+  return {{.workspace_bytes = host::GroupNormBlocksBackward<8, float>(attrs, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> GroupNormBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                 std::string_view) {
-  return host::by_real(operands[0].tensor.type, [&](auto zero) -> std::unique_ptr<Kernel> {
-    return std::make_unique<GroupNormBackwardKernel<decltype(zero)>>(attrs, operands);
+  return host::by_real(operands[0].tensor.type, [&](auto zero) {
+    return group_norm_backward<decltype(zero)>(attrs, operands);
   });
 }
 
