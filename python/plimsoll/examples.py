@@ -33,8 +33,8 @@ def _check_values(torch, example):
             continue
         if any(isinstance(leaf, (torch.Tensor, np.ndarray)) for leaf in torch.utils._pytree.tree_flatten(value)[0]):
             raise TypeError(
-                f"'{name}' of the example is a {type(value).__name__}; its data would be constants of the file. A value "
-                "of the dict that is data must be a tensor"
+                f"'{name}' of the example is a {type(value).__name__}; its data would be constants of the file. A "
+                "value of the dict that is data must be a tensor"
             )
     if not any(isinstance(value, torch.Tensor) for value in example.values()):
         raise TypeError("the dict of arguments holds no tensor; a tokenizer needs return_tensors='pt'")
