@@ -1,8 +1,13 @@
 #include "compiler/import/plain_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "compiler/import/external_data.h"
 #include "compiler/import/load.h"
@@ -172,6 +177,50 @@ bool has_equal(const Initializers& initializers, const std::string& name, const 
          std::equal(other.dims().begin(), other.dims().end(), tensor.dims().begin(), tensor.dims().end());
 }
 
+void add_names(const onnx::GraphProto& graph, std::unordered_set<std::string>& names) {
+  for (const onnx::TensorProto& tensor : graph.initializer()) names.insert(tensor.name());
+  for (const onnx::ValueInfoProto& input : graph.input()) names.insert(input.name());
+  for (const onnx::NodeProto& node : graph.node()) {
+    names.insert(node.output().begin(), node.output().end());
+    for (const AttributeProto& attribute : node.attribute())
+      if (attribute.has_g()) add_names(attribute.g(), names);
+  }
+}
+
+// Gives a value of this graph another name, also where graphs inside its nodes read it.
+void rename_value(onnx::GraphProto& graph, const std::string& from, const std::string& to) {
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    std::replace(node.mutable_input()->begin(), node.mutable_input()->end(), from, to);
+    std::replace(node.mutable_output()->begin(), node.mutable_output()->end(), from, to);
+    for (AttributeProto& attribute : *node.mutable_attribute())
+      if (attribute.has_g()) rename_value(*attribute.mutable_g(), from, to);
+  }
+  for (auto* values : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()})
+    for (onnx::ValueInfoProto& value : *values)
+      if (value.name() == from) value.set_name(to);
+}
+
+// Renames the values of graphs inside nodes that have the name of an initializer that the model's graph now has: ONNX
+// permits a name once. Such values are in another branch than the weight that became the initializer.
+void rename_shadowing_values(onnx::GraphProto& graph, const Initializers& outer,
+                             std::unordered_set<std::string>& taken) {
+  for (onnx::NodeProto& node : *graph.mutable_node())
+    for (AttributeProto& attribute : *node.mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      onnx::GraphProto& inner = *attribute.mutable_g();
+      std::vector<std::string> shadowing;
+      for (const onnx::NodeProto& made : inner.node())
+        for (const std::string& output : made.output())
+          if (outer.contains(output)) shadowing.push_back(output);
+      for (const std::string& name : shadowing) {
+        int number = 1;
+        while (!taken.insert(fmt::format("{}:{}", name, number)).second) ++number;
+        rename_value(inner, name, fmt::format("{}:{}", name, number));
+      }
+      rename_shadowing_values(inner, outer, taken);
+    }
+}
+
 // Removes from graphs inside nodes the initializers, and the nodes that only state a tensor, that the model's graph now
 // has, so that they read those. A node whose output such a graph returns stays, because the graph must make it.
 void read_outer_initializers(onnx::GraphProto& graph, const Initializers& outer) {
@@ -250,6 +299,9 @@ void write_back(Model model, ModelFile& file) {
     for (int i = initializers; i < graph.initializer_size(); ++i)
       outer.emplace(graph.initializer(i).name(), &graph.initializer(i));
     read_outer_initializers(graph, outer);
+    std::unordered_set<std::string> taken;
+    add_names(graph, taken);
+    rename_shadowing_values(graph, outer, taken);
   }
   std::unordered_set<std::string_view> made;
   for (const ModelNode& node : model.nodes) made.insert(node.outputs.begin(), node.outputs.end());

@@ -15,16 +15,23 @@ class Rows:
     labels.masked_select(labels >= 0), because a negative label is padding after a row's last label."""
 
     def __init__(self, torch):
+        self._tensor = torch.Tensor
         self._select = (torch.masked_select, torch.Tensor.masked_select)
-        self._rows = {}  # id of a selection → the selection, which keeps the id from being used again, and the rows
+        self._rows = {}  # id of a selection → the selection, which keeps the id from being used again, rows, mask
 
     def remember(self, function, args, kwargs, result):
         if function in self._select and len(args) == 2 and not kwargs and args[0].dim() == 2:
-            self._rows[id(result)] = result, args[0]
+            self._rows[id(result)] = result, *args
 
     def of(self, targets):
-        known = self._rows.get(id(targets))
-        return known[1] if known else targets
+        if id(targets) not in self._rows:
+            return targets
+        _, rows, mask = self._rows[id(targets)]
+        # In dynamo's exporter, tensors are of another class and have no values.
+        if type(mask) is self._tensor and mask.shape == rows.shape and (mask[:, 1:] & ~mask[:, :-1]).any():
+            raise Refused("ctc_loss() can be exported for labels that masked_select() takes if they are the first of "
+                          "each row, with the padding after them")
+        return rows
 
 
 def form_of(torch, function, args, kwargs, rows):

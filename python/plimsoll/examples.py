@@ -2,8 +2,10 @@
 
 import collections.abc
 import contextlib
+import functools
 import inspect
-import types
+
+import numpy as np
 
 
 @contextlib.contextmanager
@@ -18,9 +20,24 @@ def given(torch, model, example):
     if not named:
         arguments = tuple(example) if isinstance(example, (tuple, list)) else (example,)
     else:
+        _check_values(torch, example)
         arguments = tuple(value for value in example.values() if isinstance(value, torch.Tensor))
     with _taking(torch, model, example) if named else contextlib.nullcontext(), _without_cache(model):
         yield tuple(_each_once(torch, arguments))
+
+
+def _check_values(torch, example):
+    """Data that a file would keep as constants are an error: a trainer would see the example's in every step."""
+    for name, value in example.items():
+        if isinstance(value, torch.Tensor):
+            continue
+        if any(isinstance(leaf, (torch.Tensor, np.ndarray)) for leaf in torch.utils._pytree.tree_flatten(value)[0]):
+            raise TypeError(
+                f"'{name}' of the example is a {type(value).__name__}; its data would be constants of the file. A "
+                "value of the dict that is data must be a tensor"
+            )
+    if not any(isinstance(value, torch.Tensor) for value in example.values()):
+        raise TypeError("the dict of arguments holds no tensor; a tokenizer needs return_tensors='pt'")
 
 
 def _each_once(torch, arguments):
@@ -34,23 +51,23 @@ def _each_once(torch, arguments):
 def _taking(torch, model, example):
     names = [name for name, value in example.items() if isinstance(value, torch.Tensor)]
     constants = {name: value for name, value in example.items() if not isinstance(value, torch.Tensor)}
-    of_instance = vars(model).get("forward")
-    original = of_instance or type(model).forward
-
-    def forward(self, *tensors):
-        arguments = dict(zip(names, tensors), **constants)
-        return original(**arguments) if of_instance else original(self, **arguments)
-
+    before = vars(model).get("forward")
+    # A partial of a bound method, because a deep copy of the module then calls the copy's own.
+    forward = functools.partial(_call_by_name, model.forward, names, constants)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in ("self", *names)])
-    model.forward = types.MethodType(forward, model)  # a method, because a copy of the module must call its own
+    forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
+    model.forward = forward
     try:
         yield
     finally:
-        if of_instance:
-            model.forward = of_instance
-        else:
+        if before is None:
             del model.forward
+        else:
+            model.forward = before
+
+
+def _call_by_name(forward, names, constants, *tensors):
+    return forward(**dict(zip(names, tensors)), **constants)
 
 
 @contextlib.contextmanager

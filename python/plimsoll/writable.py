@@ -21,7 +21,7 @@ def form_of(torch, exporter, function, args, kwargs, rows):
         return functools.partial(_logaddexp, torch), args, kwargs
     if exporter == "torchscript" and function == getattr(torch.nn.functional, "rms_norm", None):
         return functools.partial(_rms_norm, torch), args, kwargs
-    if exporter == "torchscript" and function == torch.diff:
+    if exporter == "torchscript" and function in (torch.diff, torch.Tensor.diff):
         return functools.partial(_diff, torch), args, kwargs
     if exporter == "dynamo" and function == getattr(torch.nn.functional, "scaled_dot_product_attention", None):
         return functools.partial(_attention_in_order, torch, function), args, kwargs

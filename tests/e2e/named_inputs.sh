@@ -25,6 +25,7 @@ class Speaker(nn.Module):
 
     def forward(self, input_ids, positions=None, attention_mask=None, labels=None, gain=1.0, *, bias=None, **unused):
         steps = torch.diff(input_ids, dim=1, prepend=input_ids[:, :1])
+        steps = steps + 2 * input_ids.diff(dim=1, append=input_ids[:, :1])
         x = gain * self.table(input_ids) * attention_mask.unsqueeze(-1) + 0.1 * steps.unsqueeze(-1)
         if bias is not None:
             x = x + bias.unsqueeze(1)
@@ -58,13 +59,25 @@ while read -r exporter; do
   "$with_torch" - "$exporter" 2>log <<'PY' || { cat log; fail "the export by $exporter"; }
 import sys
 import plimsoll
+import torch
 from network import make
+from plimsoll import examples, state
 model, example = make()
 plimsoll.export(model, example, "net.onnx", exporter=sys.argv[1])
 assert "forward" not in vars(model) and model.config.use_cache, "the export has changed the module"
 model.forward = model.forward  # of the instance, as tools that wrap modules set it
 plimsoll.export(model, example, "again.onnx", exporter=sys.argv[1])
 assert "forward" in vars(model), "the module's own forward() is gone"
+with examples.given(torch, model, example) as tensors:
+    copy = state.copy_of(torch, model)
+    copy(*tensors)["loss"].backward()
+    assert copy.head.bias.grad is not None and model.head.bias.grad is None, "a copy of the module calls the original"
+for value in ({"a": example["bias"]}, [example["bias"]], example["bias"].numpy()):
+    try:
+        plimsoll.export(model, {**example, "bias": value}, "wrong.onnx", exporter=sys.argv[1])
+        raise SystemExit("data become constants, and nobody says so")
+    except TypeError as error:
+        assert "'bias' of the example is a" in str(error), error
 try:
     plimsoll.export(model, {"labels": example["labels"]}, "wrong.onnx", exporter=sys.argv[1])
     raise SystemExit("an argument is missing, and nobody says so")
@@ -115,6 +128,13 @@ PY
 import plimsoll
 from speech import make
 plimsoll.export(*make(), "speech.onnx", exporter="torchscript")
+model, example = make()
+example["labels"][0, 0] = -100  # the mask leaves out a label in front of others
+try:
+    plimsoll.export(model, example, "wrong.onnx", exporter="torchscript")
+    raise SystemExit("labels after padding are lost, and nobody says so")
+except ValueError as error:
+    assert "the first of each row" in str(error), error
 PY
 expect 4 plimsoll plan speech.onnx --batch 3 --costs k40m -o plan.json
 says "--loss output: if '"

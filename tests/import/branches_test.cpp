@@ -266,6 +266,47 @@ TEST_CASE("a weight that is a Constant inside a branch is read by the branch whe
   CHECK(told(constant_inside("zeros")) == "MatMul inner [N,5]");
 }
 
+TEST_CASE("a value of the other branch that has the name of a trained weight gets another one") {
+  // ONNX permits a name once, and the weight becomes an initializer of the model.
+  const auto inside = [](char byte) {
+    return [byte](onnx::GraphProto& graph) {
+      onnx::TensorProto value;
+      value.set_data_type(onnx::TensorProto::FLOAT);
+      for (const int64_t dim : {4, 5}) value.add_dims(dim);
+      value.set_raw_data(std::string(4 * 5 * sizeof(float), byte));
+      onnx::NodeProto& constant = *graph.add_node();
+      ModelBuilder::fill(constant, "Constant", {}, {"inner"}, "inner");
+      ModelBuilder::tensor_attribute(constant, "value", value);
+      add_node(graph, "MatMul", {"x", "inner"}, "product");
+    };
+  };
+  ModelBuilder build(17);
+  build.input("x", {"N", "4"}).constant("zero", {0}).node("Tanh", {"x"}, {"inner:1"});
+  build.node("Equal", {"zero", "zero"}, {"condition"});
+  put_branches(build.node("If", {"condition"}, {"y"}, "if"), branch(inside('\1'), "product"),
+               branch(inside('\2'), "product"));
+  const auto imported = build.output("y").import();
+  REQUIRE(imported.ok());
+  const onnx::GraphProto& graph = imported->file->model.graph();
+  REQUIRE(graph.initializer_size() == 1);
+  CHECK(graph.initializer(0).name() == "inner");
+  const auto find = std::find_if(graph.node().begin(), graph.node().end(),
+                                 [](const onnx::NodeProto& node) { return node.op_type() == "If"; });
+  REQUIRE(find != graph.node().end());
+  for (const onnx::AttributeProto& attribute : find->attribute()) {
+    const auto& nodes = attribute.g().node();
+    CAPTURE(attribute.name());
+    if (attribute.name() == "then_branch") {
+      REQUIRE(nodes.size() == 1);
+      CHECK(nodes[0].input(1) == "inner");
+    } else {
+      REQUIRE(nodes.size() == 2);
+      CHECK(nodes[0].output(0) == "inner:2");
+      CHECK(nodes[1].input(1) == "inner:2");
+    }
+  }
+}
+
 // A model for two sampling rates: an input selects the branch.
 TEST_CASE("an input that is given a number decides a branch") {
   ModelBuilder build(17);

@@ -80,11 +80,11 @@ TEST_CASE("a single number with the name that an exporter gives to constants is 
 
 // jax2onnx writes x @ w + b as a Gemm that adds 0, and an Add.
 TEST_CASE("what is added to a Gemm without a bias is a bias, and a number in its place is none") {
-  const auto roles = [](const char* producer) {
+  const auto roles = [](const char* producer, const char* third = "zero") {
     ModelBuilder build;
     build.model.set_producer_name(producer);
     build.input("x", {"N", "4"}).weight("w", {4, 3}).weight("zero", {}, 0).weight("b", {1, 3});
-    build.node("Gemm", {"x", "w", "zero"}, {"h"}, "product");
+    build.node("Gemm", {"x", "w", third}, {"h"}, "product");
     build.node("Add", {"h", "b"}, {"y"}, "sum");
     build.output("y");
     const auto imported = build.import();
@@ -98,6 +98,7 @@ TEST_CASE("what is added to a Gemm without a bias is a bias, and a number in its
   };
   CHECK(roles("jax2onnx") == "trained trained frozen ");
   CHECK(roles("another") == "trained asked trained ");
+  CHECK(roles("another", "") == "trained trained frozen ");
 }
 
 // TensorFlow adds the size of a table to negative indices, and its exporter gives equal constants one tensor.

@@ -162,7 +162,8 @@ class RoleFinder {
     if (!is_of_onnx(node) || node.inputs.size() < 2 || !fed_.contains(node.inputs[0])) return false;
     if (node.op == "Conv" || node.op == "ConvTranspose") return true;
     // A Gemm may have the rows of its bias added to its result, if it has no bias of its own.
-    const bool product = node.op == "MatMul" || (node.op == "Gemm" && (node.inputs.size() < 3 || adds_number(node)));
+    const bool biased = node.inputs.size() > 2 && !node.inputs[2].empty() && !adds_number(node);
+    const bool product = node.op == "MatMul" || (node.op == "Gemm" && !biased);
     return product && initializer(node.inputs[1]);
   }
 
