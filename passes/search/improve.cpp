@@ -18,13 +18,8 @@ class Improver {
   Improver(const Model& model, const DecisionSpace& space, const Means& means, std::mt19937_64& random)
       : model_(model), means_(means), random_(random), items_(space.items), twins_(space.twins), price_(space.prices) {}
 
-  // Applies one move. The number of draws is part of what makes plans reproducible: a change here changes plans.
-  void apply_move(Decisions& decisions) {
-    if (!twins_.empty() && draw(4) == 0) return flip_twins(decisions);
-    if (draw(4) == 0) return flip_priced(decisions);
-    if (draw(8) == 0) return swap(decisions);
-    (this->*kOthers[draw(std::size(kOthers))])(decisions);
-  }
+  // Applies one move.
+  void apply_move(Decisions& decisions);
 
  private:
   uint64_t draw(uint64_t below) { return random_() % below; }
@@ -44,9 +39,8 @@ class Improver {
     if (tensor.gap_end == kNever && kind != DecisionKind::keep) decision = {DecisionKind::recompute, kTransient, true};
   }
 
-  // The moves that apply_move() draws from, if it has applied none before. Some are listed several times: they are
-  // drawn more often.
-  static void (Improver::*const kOthers[10])(Decisions& decisions);
+  struct Move;
+  static const Move kFirst[], kOthers[];
 
   void flip_one(Decisions& decisions) {
     const int32_t id = items_[draw(items_.size())];
@@ -159,10 +153,38 @@ class Improver {
   const std::vector<double>& price_;
 };
 
-void (Improver::*const Improver::kOthers[10])(Decisions& decisions) = {
-    &Improver::flip_one,     &Improver::flip_one,     &Improver::flip_one, &Improver::flip_one,
-    &Improver::flip_several, &Improver::flip_several, &Improver::shift,    &Improver::keep_window,
-    &Improver::recompute_window, &Improver::relevel};
+// The moves that are tried in turn, each with probability 1 / odds; if none is taken, one of the others, each with
+// probability odds / sum of their odds. The number of draws is part of what makes plans reproducible: a change of these
+// tables changes plans.
+struct Improver::Move {
+  uint64_t odds;
+  void (Improver::*apply)(Decisions& decisions);
+};
+
+const Improver::Move Improver::kFirst[] = {
+    {4, &Improver::flip_twins},
+    {4, &Improver::flip_priced},
+    {8, &Improver::swap},
+};
+
+const Improver::Move Improver::kOthers[] = {
+    {4, &Improver::flip_one},    {2, &Improver::flip_several},     {1, &Improver::shift},
+    {1, &Improver::keep_window}, {1, &Improver::recompute_window}, {1, &Improver::relevel},
+};
+
+void Improver::apply_move(Decisions& decisions) {
+  for (const Move& move : kFirst) {
+    const bool possible = move.apply != &Improver::flip_twins || !twins_.empty();
+    if (possible && draw(move.odds) == 0) return (this->*move.apply)(decisions);
+  }
+  uint64_t all = 0;
+  for (const Move& move : kOthers) all += move.odds;
+  uint64_t drawn = draw(all);
+  for (const Move& move : kOthers) {
+    if (drawn < move.odds) return (this->*move.apply)(decisions);
+    drawn -= move.odds;
+  }
+}
 
 }  // namespace
 
