@@ -143,7 +143,7 @@ def _loss_of(torch, plan, trainer):
     def loss(returned, labels):
         outputs = _tensors_in(torch, returned)
         scalars = [output for output in outputs if output.dim() == 0]
-        if labels is None and len(scalars) == 1:  # beside the scores, as the models of transformers return it
+        if labels is None and len(scalars) == 1:  # models of transformers return their scores, too
             return scalars[0]
         if len(outputs) != 1:
             outputs = [output for name, output in zip(names, outputs) if name in read and len(names) == len(outputs)]

@@ -47,15 +47,24 @@ def _each_once(torch, arguments):
         seen.add(id(argument))
 
 
-@contextlib.contextmanager
 def _taking(torch, model, example):
     names = [name for name, value in example.items() if isinstance(value, torch.Tensor)]
     constants = {name: value for name, value in example.items() if not isinstance(value, torch.Tensor)}
-    before = vars(model).get("forward")
     # A partial of a bound method, because a deep copy of the module then calls the copy's own.
     forward = functools.partial(_call_by_name, model.forward, names, constants)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
+    return calling(model, forward)
+
+
+def _call_by_name(forward, names, constants, *tensors):
+    return forward(**dict(zip(names, tensors)), **constants)
+
+
+@contextlib.contextmanager
+def calling(model, forward):
+    """In this context model.forward() is `forward`."""
+    before = vars(model).get("forward")
     model.forward = forward
     try:
         yield
@@ -64,10 +73,6 @@ def _taking(torch, model, example):
             del model.forward
         else:
             model.forward = before
-
-
-def _call_by_name(forward, names, constants, *tensors):
-    return forward(**dict(zip(names, tensors)), **constants)
 
 
 @contextlib.contextmanager

@@ -176,7 +176,7 @@ def _cuts_kept(torch, model, functions, exporter):
             is_cut = not torch.is_grad_enabled() and function != torch.Tensor.detach
             return detached(result) if is_cut else result
 
-    forward, before = model.forward, vars(model).get("forward")
+    forward = model.forward
     ranges, rows = known_numbers.Ranges(torch), ctc.Rows(torch)
 
     @functools.wraps(forward)
@@ -186,14 +186,8 @@ def _cuts_kept(torch, model, functions, exporter):
             return forward(*args, **kwargs)
 
     with_cuts.__signature__ = inspect.signature(forward)
-    model.forward = with_cuts
-    try:
+    with examples.calling(model, with_cuts):
         yield
-    finally:
-        if before is None:
-            del model.forward
-        else:
-            model.forward = before
 
 
 def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output_names, opset_version):

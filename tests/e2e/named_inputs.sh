@@ -1,5 +1,5 @@
 # plimsoll.export of a module that is called by names, as models of transformers are: a dict of arguments in any order,
-# constants among them, keyword-only arguments, labels that are the token ids themselves, a loss beside the scores, and
+# constants among them, keyword-only arguments, labels that are the token ids themselves, a loss and scores, and
 # a cache for generation that is off during the export.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_torch=$(python_with torch onnx numpy)
