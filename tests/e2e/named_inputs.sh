@@ -1,6 +1,6 @@
 # plimsoll.export of a module that is called by names, as models of transformers are: a dict of arguments in any order,
-# constants among them, keyword-only arguments, labels that are the token ids themselves, a loss and scores, and
-# a cache for generation that is off during the export.
+# constants among them, keyword-only arguments, labels that are the token ids themselves, a loss and scores, and a cache
+# for generation that is off during the export.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
@@ -75,12 +75,12 @@ with examples.given(torch, model, example) as tensors:
 for value in ({"a": example["bias"]}, [example["bias"]], example["bias"].numpy()):
     try:
         plimsoll.export(model, {**example, "bias": value}, "wrong.onnx", exporter=sys.argv[1])
-        raise SystemExit("data become constants, and nobody says so")
+        raise SystemExit("data that would become constants are not refused")
     except TypeError as error:
         assert "'bias' of the example is a" in str(error), error
 try:
     plimsoll.export(model, {"labels": example["labels"]}, "wrong.onnx", exporter=sys.argv[1])
-    raise SystemExit("an argument is missing, and nobody says so")
+    raise SystemExit("a missing argument is not refused")
 except TypeError as error:
     assert "input_ids" in str(error), error
 PY
@@ -132,7 +132,7 @@ model, example = make()
 example["labels"][0, 0] = -100  # the mask leaves out a label in front of others
 try:
     plimsoll.export(model, example, "wrong.onnx", exporter="torchscript")
-    raise SystemExit("labels after padding are lost, and nobody says so")
+    raise SystemExit("labels after padding are not refused")
 except ValueError as error:
     assert "the first of each row" in str(error), error
 PY

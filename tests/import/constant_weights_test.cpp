@@ -73,6 +73,19 @@ TEST_CASE("biases and tables written as Constant nodes are trained if the weight
   CHECK_FALSE(find_value(model(false)->network, "bias")->trainable);  // this file writes its weights as initializers
 }
 
+TEST_CASE("a table written as a Constant node is none of the weights if only a bias is written so") {
+  ModelBuilder build(17);
+  build.input("ids", {"N"}, onnx::TensorProto::INT64).weight("w", {3, 2});
+  add_constant(build, "table", {5, 3});
+  add_constant(build, "bias", {2});
+  build.node("Gather", {"table", "ids"}, {"x"}, "embedding");
+  build.node("Gemm", {"x", "w", "bias"}, {"y"}, "product");
+  const auto imported = build.output("y").import();
+  REQUIRE(outcome(imported) == "ok");
+  const Value* const table = find_value(imported->network, "table");
+  CHECK_FALSE((table && (table->trainable || table->undecided)));
+}
+
 TEST_CASE("weights written as Constant nodes are trained if a product reads another form of them") {
   ModelBuilder build(17);
   build.input("x", {"N", "3"}).integers("axes", {0});

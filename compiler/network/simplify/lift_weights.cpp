@@ -23,8 +23,9 @@ bool forms_weight(const ModelNode& node) {
   return node.op == "Identity" || node.op == "Transpose" || node.op == "Unsqueeze";
 }
 
-// If a product or a convolution reads a Constant as its weight, then so are a Constant that is added to its result, one
-// that an Einsum reads, and one from which a Gather picks rows. A Transpose in between makes no difference.
+// If a product or a convolution reads a Constant as its weight, the file writes its weights as Constants. Then a
+// Constant that is added to such a result, one that an Einsum reads, and one from which a Gather picks rows are
+// weights, too, also in another form.
 void add_unslotted(const Model& model, const GraphOrder& order, std::unordered_map<std::string, Place>& places) {
   std::unordered_map<std::string, std::string> constants;  // a Constant, or another form of it → the Constant
   for (const int index : order.nodes) {
@@ -44,14 +45,19 @@ void add_unslotted(const Model& model, const GraphOrder& order, std::unordered_m
     return found != constants.end() && places.contains(found->second);
   };
   const auto is_constant = [&](const std::string& name) { return constants.contains(name); };
-  if (std::none_of(constants.begin(), constants.end(), [&](const auto& one) { return is_constant_weight(one.first); }))
+  const auto reads_constant_weight = [&](const ModelNode& node) {
+    return is_of_onnx(node) && node.inputs.size() > 1 && is_weight(slot_of(node.op, 1)) &&
+           is_constant_weight(node.inputs[1]);
+  };
+  if (std::none_of(order.nodes.begin(), order.nodes.end(),
+                   [&](int index) { return reads_constant_weight(model.nodes[index]); }))
     return;
 
   std::unordered_set<std::string> products;
   for (const int index : order.nodes) {
     const ModelNode& node = model.nodes[index];
     if (!is_of_onnx(node) || node.outputs.empty()) continue;
-    if (node.inputs.size() > 1 && is_weight(slot_of(node.op, 1)) && is_constant_weight(node.inputs[1])) {
+    if (reads_constant_weight(node)) {
       products.insert(node.outputs[0]);
     } else if (node.op == "Einsum" && std::count_if(node.inputs.begin(), node.inputs.end(), is_constant) == 1) {
       products.insert(node.outputs[0]);
