@@ -127,14 +127,18 @@ std::string_view without_widened(std::string_view algorithm) {
 
 std::vector<Algorithm> algorithms_in_any_precision(const KernelMaker& maker, std::span<const OperandDesc> operands) {
   if (!uses_narrow(operands)) return maker.algorithms(maker.attrs, operands);
+  std::vector<Algorithm> all;
   if (has_narrow_kernel(maker.name, operands)) {
     try {
-      return maker.algorithms(maker.attrs, operands);
+      all = maker.algorithms(maker.attrs, operands);
+      if (!may_be_slower_than_widened(maker.name)) return all;
     } catch (const KernelError&) {
       // the library has f32 only
     }
   }
-  return on_widened(maker.algorithms(maker.attrs, as_f32(operands)), operands);
+  const std::vector<Algorithm> widened = on_widened(maker.algorithms(maker.attrs, as_f32(operands)), operands);
+  all.insert(all.end(), widened.begin(), widened.end());
+  return all;
 }
 
 std::unique_ptr<Kernel> make_in_any_precision(const KernelMaker& maker, std::span<const OperandDesc> operands,

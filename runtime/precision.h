@@ -23,6 +23,10 @@ inline constexpr std::string_view kWidened = "widened";
 // may still fail (KernelError) if the library lacks the shape.
 bool has_narrow_kernel(std::string_view kernel, std::span<const OperandDesc> operands);
 
+// Whether a narrow kernel of this name may be slower than the kernel for f32 on widened operands. Then both are offered
+// as algorithms.
+bool may_be_slower_than_widened(std::string_view kernel);
+
 // Elements in memory order, from or to bf16 or f16. On the context's stream; the host's are complete on return.
 void widen_elements(const RunContext& context, DataType narrow, const std::byte* from, std::byte* to, int64_t elements);
 void narrow_elements(const RunContext& context, DataType narrow, const std::byte* from, std::byte* to,

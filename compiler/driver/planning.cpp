@@ -267,18 +267,26 @@ std::string note_on_statistics(const Plannable& plannable, bool splits) {
   return "no rounds: batch normalization computes over the whole batch (--batch-norm split: over a sub-batch)\n";
 }
 
-// "precision bf16; 3 of 94 tasks have kernels for f32 only": these are slower, and need workspace for f32 copies.
+// "precision bf16; 3 of 94 tasks run on f32 copies", which need workspace, because there is no kernel for bf16 or it is
+// slower. If these are most of the arithmetic, bf16 does not save time.
 std::string described_precision(const Plan& plan) {
   if (plan.precision.empty()) return "";
   int64_t tasks = 0, widened = 0;
+  double flops = 0, flops_widened = 0;
   for (const Step& step : plan.steps) {
     if (step.kind != StepKind::compute) continue;
+    const auto of_task = static_cast<double>(plan.tasks[step.task].flops);
     ++tasks;
-    if (step.algorithm.starts_with("widened")) ++widened;
+    flops += of_task;
+    if (!step.algorithm.starts_with("widened")) continue;
+    ++widened;
+    flops_widened += of_task;
   }
-  return fmt::format(
-      "precision {}{}\n", plan.precision,
-      widened == 0 ? "" : fmt::format("; {} of {} have kernels for f32 only", widened, counted(tasks, "task")));
+  std::string text = fmt::format("precision {}", plan.precision);
+  if (widened > 0) text += fmt::format("; {} of {} run on f32 copies", widened, counted(tasks, "task"));
+  if (flops_widened > 0.5 * flops)
+    text += fmt::format("; products in {} are no faster here, so it saves memory, not time", plan.precision);
+  return text + "\n";
 }
 
 std::string describe(const Plan& plan) {

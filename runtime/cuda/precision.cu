@@ -97,6 +97,8 @@ bool has_narrow_kernel(std::string_view name, std::span<const OperandDesc> opera
   return std::any_of(std::begin(kNarrowKernels), std::end(kNarrowKernels), matches);
 }
 
+bool may_be_slower_than_widened(std::string_view) { return false; }
+
 void widen_elements(const RunContext& context, DataType narrow, const std::byte* from, std::byte* to,
                     int64_t elements) {
   cuda::by_narrow(narrow, [&](auto zero) {

@@ -1,6 +1,7 @@
 // How attention multiplies tiles (product_of_tiles.h): in f32, or in pairs of bf16 where the processor adds the
-// products of pairs in f32 (AVX512-BF16), at twice the speed. The operands of a product are then bf16 as they are in
-// memory, and probabilities and their slopes are rounded to bf16, as in the kernels of GPUs. Sums are in f32.
+// products of pairs in f32 (AVX512-BF16). AMD's does so at twice the rate of f32, Intel's at half. The operands of a
+// product in pairs are bf16 as they are in memory, and probabilities and their slopes are rounded to bf16, as in the
+// kernels of GPUs. Sums are in f32.
 //
 // A left factor is read by rows, so a tile of q, k, v or dy is one where it lies: two adjacent elements are a pair. The
 // rows of a right factor are the depth of the product:
@@ -14,13 +15,18 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "runtime/attrs/bf16.h"
 #include "runtime/attrs/tensor.h"
+#include "runtime/host/engine.h"
 #include "runtime/host/product_of_tiles.h"
 
 namespace plimsoll::host {
@@ -146,13 +152,29 @@ struct ProductsInPairs {
 };
 #endif
 
-// Calls body(products) with the fastest products of these operands.
-template <class Body>
-decltype(auto) by_products(const TensorDesc& q, [[maybe_unused]] const TensorDesc& v, Body body) {
-  if (q.type != DataType::bf16) return body(ProductsInF32<float>{});
+constexpr std::string_view kInPairs = "pairs", kInF32 = "default";
+
+// The algorithms for these operands, the fastest first.
+inline std::vector<std::string_view> attention_algorithms([[maybe_unused]] const TensorDesc& q,
+                                                          [[maybe_unused]] const TensorDesc& v) {
 #ifdef __AVX512BF16__
-  if (ProductsInPairs::supports(q.dim(q.rank() - 1), v.dim(v.rank() - 1))) return body(ProductsInPairs{});
+  if (q.type == DataType::bf16 && ProductsInPairs::supports(q.dim(q.rank() - 1), v.dim(v.rank() - 1)))
+    return multiplies_bf16_faster() ? std::vector{kInPairs, kInF32} : std::vector{kInF32, kInPairs};
 #endif
+  return {kInF32};
+}
+
+// Calls body(products) for an algorithm; empty: the first.
+template <class Body>
+decltype(auto) by_products(const TensorDesc& q, const TensorDesc& v, std::string_view algorithm, Body body) {
+  const std::vector<std::string_view> offered = attention_algorithms(q, v);
+  if (algorithm.empty()) algorithm = offered.front();
+  if (std::find(offered.begin(), offered.end(), algorithm) == offered.end())
+    throw KernelError("attention: no algorithm '" + std::string(algorithm) + "'");
+#ifdef __AVX512BF16__
+  if (algorithm == kInPairs) return body(ProductsInPairs{});
+#endif
+  if (q.type != DataType::bf16) return body(ProductsInF32<float>{});
   return body(ProductsInF32<Bf16>{});
 }
 

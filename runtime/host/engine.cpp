@@ -1,5 +1,7 @@
 #include "runtime/host/engine.h"
 
+#include "runtime/machine/processors.h"
+
 namespace plimsoll::host {
 
 dnnl::engine& engine() {
@@ -10,6 +12,17 @@ dnnl::engine& engine() {
 dnnl::stream& stream() {
   static dnnl::stream the_stream(engine());
   return the_stream;
+}
+
+bool multiplies_bf16_faster() {
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+#if defined(__x86_64__) || defined(__i386__)
+  const bool is_intel = __builtin_cpu_is("intel");
+#else
+  const bool is_intel = false;
+#endif
+  return plimsoll::multiplies_bf16_faster(isa >= dnnl::cpu_isa::avx512_core_amx,
+                                          isa >= dnnl::cpu_isa::avx512_core_bf16, is_intel);
 }
 
 namespace {
@@ -65,6 +78,11 @@ dnnl::memory::desc to_dnnl(const TensorDesc& desc) {
   if (dims.empty()) dims = {1};
   return dnnl::memory::desc(dims, to_dnnl(desc.type), tag_of(desc.layout, dims.size()));
 }
+
+dnnl::memory::desc any_layout(const dnnl::memory::desc& desc, dnnl::memory::data_type type) {
+  return {dims_of(desc), type, dnnl::memory::format_tag::any};
+}
+dnnl::memory::desc any_layout(const dnnl::memory::desc& desc) { return any_layout(desc, type_of(desc)); }
 
 dnnl::primitive_attr scratchpad_by_user() {
   dnnl::primitive_attr attr;

@@ -12,8 +12,14 @@ namespace plimsoll::host {
 dnnl::engine& engine();
 dnnl::stream& stream();
 
+// Whether oneDNN multiplies bf16 faster than f32 on this processor (runtime/machine/processors.h).
+bool multiplies_bf16_faster();
+
 // oneDNN's description of the same bytes. Scalars become [1].
 dnnl::memory::desc to_dnnl(const TensorDesc& desc);
+// The same dimensions, in the layout that oneDNN chooses for a primitive.
+dnnl::memory::desc any_layout(const dnnl::memory::desc& desc, dnnl::memory::data_type type);
+dnnl::memory::desc any_layout(const dnnl::memory::desc& desc);
 dnnl::memory::dims to_dims(const IntList& list);
 
 // For a window. oneDNN counts the gaps between the elements of a dilated window, and takes two lists of pads.

@@ -124,6 +124,9 @@ constexpr NarrowForm kNarrowKernels[] = {
 
 bool library_has_bf16() { return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core; }
 
+constexpr std::string_view kProducts[] = {"ConvBackwardData",     "ConvBackwardWeights", "ConvForward",
+                                          "ConvTransposeForward", "LinearCrossEntropy",  "MatMul"};
+
 }  // namespace
 
 bool has_narrow_kernel(std::string_view name, std::span<const OperandDesc> operands) {
@@ -134,6 +137,11 @@ bool has_narrow_kernel(std::string_view name, std::span<const OperandDesc> opera
     return one.kernel == name && (!one.in_library || library_has_bf16()) && takes(one, operands);
   };
   return std::any_of(std::begin(kNarrowKernels), std::end(kNarrowKernels), matches);
+}
+
+bool may_be_slower_than_widened(std::string_view name) {
+  return !host::multiplies_bf16_faster() &&
+         std::find(std::begin(kProducts), std::end(kProducts), name) != std::end(kProducts);
 }
 
 void widen_elements(const RunContext&, DataType narrow, const std::byte* from, std::byte* to, int64_t elements) {

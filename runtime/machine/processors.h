@@ -1,4 +1,4 @@
-// The number of processors that this process may use, and how long its threads wait for one.
+// The number of processors that this process may use, how long its threads wait for one, and whether bf16 is faster.
 #pragma once
 
 #include <sched.h>
@@ -70,6 +70,13 @@ inline int processors(const std::string& root = "") {
 // threads that copy, read and decode: the threads of a kernel wait for the slowest of them, and one that shares its
 // processor takes twice as long. One of 16 is 6 % of the arithmetic, of fewer more than what it saves.
 constexpr int computing_processors(int processors) { return processors < 16 ? processors : processors - 1; }
+
+// Whether products of bf16 are faster than products of f32: with AMX, and with the AVX512-BF16 of AMD. Intel's
+// AVX512-BF16 multiplies at half the rate of f32 (Emerald Rapids without AMX: 172 and 320 GFLOP/s on two cores), and
+// without AVX512-BF16 there are no products of bf16.
+constexpr bool multiplies_bf16_faster(bool has_amx, bool has_avx512_bf16, bool is_intel) {
+  return has_amx || (has_avx512_bf16 && !is_intel);
+}
 
 // Seconds in which threads of this process were runnable but not running, summed over threads. The waiting time of
 // finished threads is not included. 0 if Linux does not report it (/proc/*/schedstat).

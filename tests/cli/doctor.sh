@@ -28,3 +28,11 @@ expect 0 env NCCL_ROOT="$PWD/nccl" plimsoll doctor; says "2.27.3, $PWD/nccl"
 printf '#!/bin/sh\necho broken >&2\nexit 3\n' >profiler && chmod +x profiler
 expect 8 env PLIMSOLL_PROFILER="$PWD/profiler" plimsoll doctor; says "fails: broken"
 expect 8 env PLIMSOLL_PROFILER="$PWD/nowhere" plimsoll doctor;  says "missing"
+
+# Whether bf16 is faster on this processor.
+if grep -q amx_bf16 /proc/cpuinfo || { grep -q avx512_bf16 /proc/cpuinfo && ! grep -q GenuineIntel /proc/cpuinfo; }; then
+  saves="saves memory and time"
+else
+  saves="saves memory, not time"
+fi
+expect 0 plimsoll doctor; says "$saves"

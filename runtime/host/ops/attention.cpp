@@ -384,32 +384,45 @@ class AttentionBackwardKernel final : public Kernel {
   bool scores_in_bf16_;
 };
 
+template <template <class> class OfProducts>
+std::vector<Algorithm> attention_kernels(const AttentionAttrs& attrs, std::span<const OperandDesc> operands) {
+  const TensorDesc &q = operands[0].tensor, &v = operands[2].tensor;
+  std::vector<Algorithm> all;
+  for (const std::string_view name : host::attention_algorithms(q, v))
+    host::by_products(q, v, name, [&](auto products) {
+      all.push_back({.name = std::string(name),
+                     .workspace_bytes = OfProducts<decltype(products)>(attrs, operands).workspace_bytes()});
+    });
+  return all;
+}
+
+template <template <class> class OfProducts>
+std::unique_ptr<Kernel> attention_kernel(const AttentionAttrs& attrs, std::span<const OperandDesc> operands,
+                                         std::string_view algorithm) {
+  return host::by_products(operands[0].tensor, operands[2].tensor, algorithm,
+                           [&](auto products) -> std::unique_ptr<Kernel> {
+                             return std::make_unique<OfProducts<decltype(products)>>(attrs, operands);
+                           });
+}
+
 }  // namespace
 
 std::vector<Algorithm> AttentionForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return host::by_products(operands[0].tensor, operands[2].tensor, [&](auto products) -> std::vector<Algorithm> {
-    return {{.workspace_bytes = AttentionForwardKernel<decltype(products)>(attrs, operands).workspace_bytes()}};
-  });
+  return attention_kernels<AttentionForwardKernel>(attrs, operands);
 }
 
 std::unique_ptr<Kernel> AttentionForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
-                                               std::string_view) {
-  return host::by_products(operands[0].tensor, operands[2].tensor, [&](auto products) -> std::unique_ptr<Kernel> {
-    return std::make_unique<AttentionForwardKernel<decltype(products)>>(attrs, operands);
-  });
+                                               std::string_view algorithm) {
+  return attention_kernel<AttentionForwardKernel>(attrs, operands, algorithm);
 }
 
 std::vector<Algorithm> AttentionBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return host::by_products(operands[0].tensor, operands[2].tensor, [&](auto products) -> std::vector<Algorithm> {
-    return {{.workspace_bytes = AttentionBackwardKernel<decltype(products)>(attrs, operands).workspace_bytes()}};
-  });
+  return attention_kernels<AttentionBackwardKernel>(attrs, operands);
 }
 
 std::unique_ptr<Kernel> AttentionBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
-                                                std::string_view) {
-  return host::by_products(operands[0].tensor, operands[2].tensor, [&](auto products) -> std::unique_ptr<Kernel> {
-    return std::make_unique<AttentionBackwardKernel<decltype(products)>>(attrs, operands);
-  });
+                                                std::string_view algorithm) {
+  return attention_kernel<AttentionBackwardKernel>(attrs, operands, algorithm);
 }
 
 }  // namespace plimsoll

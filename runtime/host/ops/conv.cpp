@@ -51,11 +51,6 @@ constexpr Way kDirect = {"direct", dnnl::algorithm::convolution_direct, false};
 constexpr Way kReordered = {"reordered", dnnl::algorithm::convolution_direct, true};
 constexpr Way kWinograd = {"winograd", dnnl::algorithm::convolution_winograd, false};
 
-memory::desc any_layout(const memory::desc& desc, memory::data_type type) {
-  return {host::dims_of(desc), type, memory::format_tag::any};
-}
-memory::desc any_layout(const memory::desc& desc) { return any_layout(desc, host::type_of(desc)); }
-
 // `given` has the layouts of x, w and y; `x`, `w` and `y` are the descriptions passed to oneDNN.
 struct ConvProblem {
   struct { memory::desc x, w, y; } given;
@@ -67,9 +62,9 @@ struct ConvProblem {
   ConvProblem(const ConvAttrs& a, const Way& way, const TensorDesc& x_, const TensorDesc& w_, const OperandDesc& b_,
           const TensorDesc& y_)
       : given{host::to_dnnl(x_), weights_desc(w_, a.group), host::to_dnnl(y_)},
-        x(way.reordered ? any_layout(given.x) : given.x),
-        w(any_layout(given.w)),
-        y(way.reordered ? any_layout(given.y) : given.y),
+        x(way.reordered ? host::any_layout(given.x) : given.x),
+        w(host::any_layout(given.w)),
+        y(way.reordered ? host::any_layout(given.y) : given.y),
         algorithm(way.algorithm),
         strides(host::to_dims(a.strides)),
         dilates(host::gaps(a.dilations)),
@@ -92,7 +87,7 @@ struct ConvProblem {
   dnnl::convolution_backward_data::primitive_desc backward_data() const {
     // Of factors in bf16 dx may be f32, but the forward has x in bf16.
     ConvProblem hint = *this;
-    if (host::type_of(x) != host::type_of(y)) hint.x = any_layout(x, host::type_of(y));
+    if (host::type_of(x) != host::type_of(y)) hint.x = host::any_layout(x, host::type_of(y));
     return host::describe_backward<dnnl::convolution_backward_data>(host::engine(), host::scratchpad_by_user(),
                                                                     hint.forward(), algorithm, x, w, y, strides,
                                                                     dilates, pads_begin, pads_end);
@@ -101,7 +96,7 @@ struct ConvProblem {
   dnnl::convolution_backward_weights::primitive_desc backward_weights() const {
     // Of factors in bf16 the gradient is f32, but the forward has weights in bf16.
     ConvProblem hint = *this;
-    if (host::type_of(w) != host::type_of(x)) hint.w = any_layout(w, host::type_of(x));
+    if (host::type_of(w) != host::type_of(x)) hint.w = host::any_layout(w, host::type_of(x));
     return host::describe_backward<dnnl::convolution_backward_weights>(host::engine(), host::scratchpad_by_user(),
                                                                        hint.forward(), algorithm, x, w, b, y, strides,
                                                                        dilates, pads_begin, pads_end);

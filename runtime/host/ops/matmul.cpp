@@ -3,7 +3,8 @@
 //   a [..., M, K] (or [..., K, M] transposed), b [..., K, N], y [..., M, N], all of one rank; leading dimensions of a
 //   and b broadcast. c broadcasts to y, and is absent if there is no addend.
 //
-// Transposition only changes strides. oneDNN offers several implementations: each is an algorithm.
+// Transposition only changes strides. oneDNN offers several implementations: each is an algorithm. `packed_…` first
+// copies b into the layout that the implementation multiplies fastest.
 #include "runtime/loops.h"
 #include "runtime/host/primitive_kernel.h"
 #include "runtime/host/real.h"
@@ -27,8 +28,19 @@ memory::desc matrix(const TensorDesc& desc, bool transposed) {
   return {dims, host::type_of(host::to_dnnl({desc.type, {1}})), strides};
 }
 
+// Whether a copy of b in oneDNN's own layout may save time. oneDNN reads some hundred rows of b at once. If the length
+// of a row is a multiple of 4 KiB, these rows compete for one set of the first-level cache; oneDNN copies b itself only
+// if that length is a power of two (docs/decisions/products.md). With few rows in a, a copy takes longer than it saves.
+bool pays_to_pack(const TensorDesc& a, const TensorDesc& b, const MatMulAttrs& attrs) {
+  constexpr int64_t kBytesOfSets = 4096, kRows = 32;
+  const int64_t columns = b.dim(b.rank() - 1), rows = a.dim(a.rank() - (attrs.transpose_a ? 1 : 2));
+  return b.type == DataType::f32 && !attrs.transpose_b && b.elements() == columns * b.dim(b.rank() - 2) &&
+         4 * columns % kBytesOfSets == 0 && rows >= kRows;
+}
+
 struct MatMulProblem {
   memory::desc a, b, y;
+  bool may_pack;        // b
   memory::desc bias;    // [1, …, N] if the primitive adds it itself; empty: none
   bool seeded = false;  // y holds beta · c before the primitive runs
   dnnl::primitive_attr attr = host::scratchpad_by_user();
@@ -37,7 +49,8 @@ struct MatMulProblem {
   MatMulProblem(const MatMulAttrs& attrs, std::span<const OperandDesc> operands)
       : a(matrix(operands[0].tensor, attrs.transpose_a)),
         b(matrix(operands[1].tensor, attrs.transpose_b)),
-        y(matrix(operands[3].tensor, false)) {
+        y(matrix(operands[3].tensor, false)),
+        may_pack(pays_to_pack(operands[0].tensor, operands[1].tensor, attrs)) {
     const bool accumulates = operands[3].access == Access::update;
     if (operands[2].access != Access::absent) {
       if (accumulates) throw KernelError("MatMul: an addend and a result that accumulates");
@@ -60,28 +73,38 @@ struct MatMulProblem {
     }
   }
 
-  // All of oneDNN's implementations, in its order of preference. Used only if there is nothing else: the reference
-  // loops, and the implementations based on its own gemm, which allocates packing buffers with malloc on every run,
-  // while a trainer must not allocate after start-up. (Its gemm is up to twice as fast for the gradient of a wide layer
-  // with a small batch.)
-  std::vector<dnnl::matmul::primitive_desc> implementations() const {
-    std::vector<dnnl::matmul::primitive_desc> found;
-    std::vector<std::string> names;
-    const bool reduced = host::type_of(a) == memory::data_type::bf16;
-    for (const auto& next : bias.is_zero() ? host::describe_all<dnnl::matmul>(host::engine(), attr, a, b, y)
-                                           : host::describe_all<dnnl::matmul>(host::engine(), attr, a, b, bias, y)) {
-      const std::string name = next.impl_info_str();
-      const bool last_resort = name.starts_with("ref") || name.starts_with("gemm");
-      if (last_resort && reduced) continue;  // on widened operands instead (runtime/precision.h)
-      if (std::find(names.begin(), names.end(), name) == names.end() && (!last_resort || found.empty())) {
-        found.push_back(next);
-        names.push_back(name);
-      }
-    }
+  struct Implementation {
+    std::string name;
+    dnnl::matmul::primitive_desc desc;  // its layout of b may differ from `b`
+  };
+
+  // In oneDNN's order of preference; those that pack b come last.
+  std::vector<Implementation> implementations() const {
+    std::vector<Implementation> found;
+    add_implementations(b, "", found);
+    if (may_pack) add_implementations(host::any_layout(b), "packed_", found);
     return found;
   }
 
  private:
+  // Used only if there is nothing else: the reference loops, and the implementations based on oneDNN's own gemm, which
+  // allocates packing buffers with malloc on every run, while a trainer must not allocate after start-up. (Its gemm is
+  // up to twice as fast for the gradient of a wide layer with a small batch.)
+  void add_implementations(const memory::desc& described, const char* prefix,
+                           std::vector<Implementation>& found) const {
+    const bool reduced = host::type_of(a) == memory::data_type::bf16;
+    for (const auto& next : bias.is_zero()
+                                ? host::describe_all<dnnl::matmul>(host::engine(), attr, a, described, y)
+                                : host::describe_all<dnnl::matmul>(host::engine(), attr, a, described, bias, y)) {
+      const std::string library_name = next.impl_info_str(), name = prefix + library_name;
+      const bool last_resort = library_name.starts_with("ref") || library_name.starts_with("gemm");
+      if (last_resort && (reduced || !found.empty())) continue;  // in bf16 on widened operands instead
+      if (*prefix && next.weights_desc() == b) continue;         // nothing to pack
+      const auto same = [&](const Implementation& one) { return one.name == name; };
+      if (std::none_of(found.begin(), found.end(), same)) found.push_back({name, next});
+    }
+  }
+
   static IntList list(const memory::dims& dims) {
     IntList items;
     for (const int64_t dim : dims) items.push_back(dim);
@@ -95,7 +118,7 @@ class MatMulKernel final : public Kernel {
                std::span<const OperandDesc> operands)
       : scales_(problem.scales), seeded_(problem.seeded), beta_(static_cast<float>(attrs.beta)) {
     host::Arguments arguments = {{DNNL_ARG_SRC, product_.operand(0, problem.a)},
-                                 {DNNL_ARG_WEIGHTS, product_.operand(1, problem.b)},
+                                 {DNNL_ARG_WEIGHTS, product_.read_as(desc.weights_desc(), 1, problem.b)},
                                  {DNNL_ARG_DST, product_.operand(3, problem.y)}};
     arguments.insert(scales_.begin(), scales_.end());
     if (!problem.bias.is_zero()) arguments[DNNL_ARG_BIAS] = product_.operand(2, problem.bias);
@@ -142,8 +165,8 @@ std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const Op
   return host::made(kNoMatMul, [&] {
     const MatMulProblem problem(attrs, operands);
     std::vector<Algorithm> all;
-    for (const auto& desc : problem.implementations())
-      all.push_back({.name = desc.impl_info_str(),
+    for (const auto& [name, desc] : problem.implementations())
+      all.push_back({.name = name,
                      .workspace_bytes = MatMulKernel(problem, desc, attrs, operands).workspace_bytes()});
     if (all.empty()) throw KernelError(kNoMatMul);
     return all;
@@ -154,8 +177,8 @@ std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const Operand
                                      std::string_view algorithm) {
   return host::made(kNoMatMul, [&]() -> std::unique_ptr<Kernel> {
     const MatMulProblem problem(attrs, operands);
-    for (const auto& desc : problem.implementations())
-      if (algorithm.empty() || algorithm == desc.impl_info_str())
+    for (const auto& [name, desc] : problem.implementations())
+      if (algorithm.empty() || algorithm == name)
         return std::make_unique<MatMulKernel>(problem, desc, attrs, operands);
     throw KernelError("MatMul: no algorithm '" + std::string(algorithm) + "'");
   });
