@@ -30,7 +30,8 @@ Context context_of(const Candidate& candidate, const Policy& policy, int64_t liv
           .policy = policy,
           .live_limit = live_limit,
           .links = candidate.links,
-          .seed = candidate.seed.get()};
+          .seed = candidate.seed.get(),
+          .placements = candidate.placements.get()};
 }
 
 Result<Candidate> make_candidate(const TaskGraph& graph, Costs& costs, int64_t batch, int64_t sub_batch) {

@@ -7,6 +7,7 @@
 
 #include "passes/context.h"
 #include "passes/pipeline.h"
+#include "passes/place/last_solutions.h"
 #include "passes/policy.h"
 #include "passes/schedule/model.h"
 #include "passes/seed_plan.h"
@@ -20,6 +21,7 @@ struct Candidate {
   int64_t batch = 0;      // samples per rank; so is sub_batch
   int64_t sub_batch = 0;
   std::shared_ptr<LastSeed> seed = std::make_shared<LastSeed>();  // shared by its plans
+  std::shared_ptr<placement::LastSolutions> placements = std::make_shared<placement::LastSolutions>();  // likewise
   int64_t rounds() const { return (batch + sub_batch - 1) / sub_batch; }
   int64_t last_sub_batch() const { return batch - (rounds() - 1) * sub_batch; }
 };

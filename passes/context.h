@@ -11,6 +11,9 @@
 namespace plimsoll {
 
 class LastSeed;
+namespace placement {
+class LastSolutions;
+}
 
 // A plan that reaches one of these limits is useless to the caller. The pipeline stops once it knows that the plan does
 // (pipeline.h).
@@ -31,6 +34,7 @@ struct Context {
   Ceiling ceiling = {};
   int threads = 1;  // that a pass may use
   LastSeed* seed = nullptr;  // shares tensors and tasks with other plans (seed_plan.h); null: not shared
+  placement::LastSolutions* placements = nullptr;  // of other plans (place/last_solutions.h); null: not shared
 };
 
 }  // namespace plimsoll

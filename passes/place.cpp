@@ -5,6 +5,7 @@
 
 #include "compiler/support/bytes.h"
 #include "passes/analysis/liveness.h"
+#include "passes/place/last_solutions.h"
 #include "passes/place/solve.h"
 
 namespace plimsoll {
@@ -76,9 +77,10 @@ Status place(Plan& plan, const Context& context) {
   placement::Effort effort = context.live_limit == kNoLimit ? placement::kQuick : placement::kPlan;
   if (context.live_limit != kNoLimit) effort.capacity = std::max<int64_t>(context.live_limit - bottom, 0);
   effort.by_beginning = std::ranges::count(plan.steps, StepKind::offload, &Step::kind) == 0;
-  const placement::Solution solution = context.policy.place == PlaceKind::best_of
-                                           ? placement::solve(problem, effort)
-                                           : placement::place_in_turn(problem, low);
+  const placement::Solution solution = context.policy.place != PlaceKind::best_of
+                                           ? placement::place_in_turn(problem, low)
+                                       : context.placements ? context.placements->solve(problem, effort)
+                                                            : placement::solve(problem, effort);
   for (size_t i = 0; i < plan.residencies.size(); ++i)
     if (plan.residencies[i].first_step >= 0) plan.residencies[i].offset = bottom + solution.offsets[buffer_of[i]];
   for (const StepId id : ids_of(plan.steps)) {

@@ -55,6 +55,7 @@ Result<const Candidate*> Variants::candidate(int64_t sub_batch) {
   if (known != candidates_.end()) return &known->second;
   PLIMSOLL_ASSIGN(Candidate made, make_candidate(graph_for(sub_batch), costs_, batch_, sub_batch));
   made.seed = seed_;
+  made.placements = placements_;
   return &candidates_.emplace(sub_batch, std::move(made)).first->second;
 }
 

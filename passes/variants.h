@@ -85,6 +85,7 @@ class Variants {
   std::recursive_mutex mutex_;  // guards lazy creation of every cache below
   std::optional<TaskGraph> accumulating_;
   const std::shared_ptr<LastSeed> seed_ = std::make_shared<LastSeed>();
+  const std::shared_ptr<placement::LastSolutions> placements_ = std::make_shared<placement::LastSolutions>();
   std::unique_ptr<Variants> in_slices_, state_in_slices_;
   std::map<int64_t, Candidate> candidates_;
   struct OrderedOnce {

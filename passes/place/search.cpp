@@ -145,19 +145,18 @@ class Search {
   }
 
   // The item to try in the pocket of `seed`, or in a lower overlapping one: lowest floor, then lowest rank.
-  uint32_t choose(Range range, uint32_t seed) const {
+  uint32_t choose(Range range, uint32_t seed) {
     for (;;) {
       const auto low = first_items(range, [&](uint32_t i) { return partial_.floor_of(i) < partial_.top_of(seed); });
       Span pocket = partial_.span_of(seed);
-      for (bool grown = true; grown;) {
-        grown = false;
-        for (const uint32_t i : low) {
-          const Span& span = partial_.span_of(i);
-          if (!span.meets(pocket) || (span.first >= pocket.first && span.last <= pocket.last)) continue;
-          pocket.include(span);
-          grown = true;
-        }
-      }
+      const auto joins = [&](const Span& span) {
+        if (span.meets(pocket)) pocket.include(span);
+        return span.meets(pocket);
+      };
+      apart_.clear();
+      for (const uint32_t i : low)
+        if (!joins(partial_.span_of(i))) apart_.push_back(partial_.span_of(i));
+      while (std::erase_if(apart_, joins) > 0) {}
       uint32_t lowest = seed, chosen = seed;
       for (const uint32_t i : low) {
         if (!partial_.span_of(i).meets(pocket)) continue;
@@ -279,6 +278,7 @@ class Search {
   std::vector<Frame> frames_ = {};
   Span stale_ = {};                        // tops to be computed again before the next choice
   std::vector<Partial::Part> parts_ = {};  // of all lists on the stack, concatenated
+  std::vector<Span> apart_ = {};           // of choose(): low items outside of the pocket
 };
 
 // At least twice the number of items, which allows one descent with some backtracking.

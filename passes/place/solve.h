@@ -18,6 +18,7 @@ struct Effort {
   // Of more than 10,000 buffers, fill a skyline in the order of their beginnings first. That is several times faster
   // than by lifetime. But copies then wait longer for the bytes of other buffers, so this is for plans without copies.
   bool by_beginning = false;
+  friend bool operator==(const Effort&, const Effort&) = default;
 };
 
 // kProbe: one of many queries; milliseconds for a thousand buffers. kPlan: one of many plans; a tenth of a second.

@@ -1,6 +1,6 @@
 # The report of a plan that offloads and recomputes, opened in a browser.
 . "$PLIMSOLL_CLI/common.sh"
-plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
+plimsoll model resnet:n=2,2,input=32,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 plimsoll plan -q net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 35% -o plan.json
 plimsoll inspect plan.json --html page.html --trace trace.json 2>/dev/null
 plimsoll inspect plan.json --html measured.html --measured trace.json 2>/dev/null

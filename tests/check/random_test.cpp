@@ -55,18 +55,19 @@ void plan_soundly(uint64_t quarter) {
     const TaskGraph graph =
         shared(random_graph(seed, {.layers = 2 + static_cast<int>(seed % 23), .batch = batch, .mixed = seed % 2 == 1}),
                1 + seed % 3);
+    RandomCosts costs(seed);
+    Planner planner(graph, costs, batch);
     for (const Policy& recipe : all_policies()) {
       const std::string policy(recipe.name);
       CAPTURE(seed, policy);
-      RandomCosts costs(seed);
-      const auto free = make_plan(graph, costs, {.policy = policy, .batch = batch});
+      const auto free = planner.plan({.policy = policy, .batch = batch});
       if (!free.ok()) FAIL(free.error().message);
       expect_sound(*free, graph, 3);
       const int64_t least = free->summary.minimum_bytes, most = free->summary.arena_bytes;
       for (const int64_t budget : {least, least + (most - least) / 3, (least + most) / 2}) {
         CAPTURE(budget);
         const auto tight =
-            make_plan(graph, costs, {.policy = policy, .batch = batch, .budget_bytes = budget, .effort = 0});
+            planner.plan({.policy = policy, .batch = batch, .budget_bytes = budget, .effort = 0});
         if (!tight.ok()) FAIL(tight.error().message);
         CHECK(tight->summary.arena_bytes <= budget);
         expect_sound(*tight, graph, 3);

@@ -36,7 +36,7 @@ expect 0 plimsoll verify near.json
 
 # Batch normalization sees the whole batch, whatever the budget. If rounds would need less, the message names the
 # option, and it works.
-plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o norm.onnx 2>/dev/null
+plimsoll model resnet:n=3,input=32,width=8,channels=1,classes=10 -o norm.onnx 2>/dev/null
 expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget 1KiB -o none.json
 whole=$(sed -n 's/.*the minimum is \([0-9]*\) bytes.*/\1/p' err)
 split='.*--batch-norm split fits from .* (\([0-9]*\) bytes), but changes the result.*as few as 1 sample'
@@ -48,7 +48,8 @@ expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$(
 expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$rounds" --batch-norm split -o split.json
 samples=$(/usr/bin/python3 -c 'import json; print(json.load(open("split.json"))["sub_batch"])')
 [[ $samples -lt 16 ]] || fail "a budget that only rounds meet left the batch whole"
-says "batch normalization computes over $samples samples at a time, not 16"; says "--batch-norm whole prevents this"
+[[ $samples -eq 1 ]] && samples+=" sample" || samples+=" samples"
+says "batch normalization computes over $samples at a time, not 16"; says "--batch-norm whole prevents this"
 expect 6 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --budget "$((rounds - 256))" --batch-norm split \
   -o none.json
 expect 0 plimsoll plan norm.onnx --batch 16 --costs k40m --effort 0 --sub-batch 8 -o rounds.json

@@ -1,11 +1,11 @@
 # The host pool has a budget, too. Plans keep it. If there is no plan, the message says what works. The default is half
 # of the memory available to this machine, or to the control group of this process.
 . "$PLIMSOLL_CLI/common.sh"
-plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
+plimsoll model resnet:n=3,input=32,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 field() {
   /usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["summary"][sys.argv[2]])' "$1" "$2"
 }
-plan() { plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 "$@"; }
+plan() { plimsoll plan net.onnx --batch 64 --costs k40m --effort 0 "$@"; }
 
 expect 0 plan -o free.json
 least=$(field free.json minimum_bytes)
@@ -45,14 +45,14 @@ expect 6 plan --budget "$((least - 256))" --host-budget "$((1 << 40))" -o none.j
 ! grep "host budget is too small" err || fail "a host budget of a tebibyte binds"
 
 # The same budgets in a comparison of all policies.
-expect 0 plimsoll compare net.onnx --batch 16 --costs k40m --effort 0 --budget "$arena" --host-budget 0 --csv
+expect 0 plimsoll compare net.onnx --batch 64 --costs k40m --effort 0 --budget "$arena" --host-budget 0 --csv
 /usr/bin/python3 - <<'PY'
 import csv
 rows = list(csv.DictReader(open("out")))
 assert len(rows) > 8 and any(r["fits"] == "0" for r in rows), rows
 assert all(r["offloaded_bytes"] in ("", "0") for r in rows), rows
 PY
-expect 0 plimsoll frontier net.onnx --batch 16 --costs k40m --effort 0 --host-budget 0 --csv
+expect 0 plimsoll frontier net.onnx --batch 64 --costs k40m --effort 0 --host-budget 0 --csv
 [[ $(sed -n 2p out | cut -d, -f1) -eq $arena ]] || fail "the frontier begins elsewhere than at the least budget"
 
 # A plan that may choose the sub-batch is not slower than one that keeps the batch whole, near the minimum either. There
@@ -83,8 +83,8 @@ echo "0::/job" > machine/proc/self/cgroup
 echo $((3 << 20)) > machine/sys/fs/cgroup/job/memory.max
 echo $((2 << 20)) > machine/sys/fs/cgroup/job/memory.current
 echo "inactive_file $((1 << 20))" > machine/sys/fs/cgroup/job/memory.stat
-there() { MACHINE=machine LD_PRELOAD="$PWD/machine.so" plimsoll plan net.onnx --batch 16 --effort 0 "$@"; }
-expect 0 plimsoll plan net.onnx --batch 16 --effort 0 --host-budget auto -o free.json
+there() { MACHINE=machine LD_PRELOAD="$PWD/machine.so" plimsoll plan net.onnx --batch 64 --effort 0 "$@"; }
+expect 0 plimsoll plan net.onnx --batch 64 --effort 0 --host-budget auto -o free.json
 least=$(field free.json minimum_bytes)
 expect 6 there --budget "$least" -o none.json
 says "1.0 MiB (1,048,576 bytes), 50 % of the memory that the control group of this process has left (--host-budget)"

@@ -1,6 +1,6 @@
 # Reports of a plan: tables, one name explained, CSV that adds up, a trace and a page.
 . "$PLIMSOLL_CLI/common.sh"
-plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
+plimsoll model resnet:n=3,input=32,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 expect 0 plimsoll plan net.onnx --batch 16 --costs k40m --effort 0 --policy auto --budget 35% --what-if 4MiB \
   -o plan.json
 
@@ -12,7 +12,7 @@ for part in "the peak:" "copies of one round" "layers, one round" "4.0 MiB more"
 # The gain from 256 MiB more is reported by default, and equals that of an explicit request. If the batch can be split
 # in many ways, it may be less. With a time limit the line names the option.
 for asked in "" "--what-if 256MiB"; do
-  plimsoll plan net.onnx --batch 2048 --costs k40m --effort 0 --policy auto --budget 35% -q $asked \
+  plimsoll plan net.onnx --batch 8192 --costs k40m --effort 0 --policy auto --budget 35% -q $asked \
     -o "more${asked:+-asked}.json"
 done
 /usr/bin/python3 - <<'PY'
@@ -122,6 +122,7 @@ expect 2 plimsoll plan net.onnx --batch 16 --what-if 20% -o x.json; says "256MiB
 
 # The weights of a model, and what patterns leave to train. The plan for a pattern equals the plan with all other
 # weights frozen.
+plimsoll model resnet18:input=32,stem=cifar,width=8,channels=1,classes=10 -o net.onnx 2>/dev/null
 expect 0 plimsoll inspect net.onnx; says "--weights lists them"
 expect 0 plimsoll inspect net.onnx --weights; cp out all
 grep -q '^trained .*fc.weight' all && grep -q '^statistic ' all || fail "the list of weights"

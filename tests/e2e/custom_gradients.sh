@@ -5,6 +5,7 @@
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
 export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
+preload with_torch torch onnx onnxscript
 
 cat >custom.py <<'PY'
 import torch
@@ -57,6 +58,7 @@ exporters="torchscript"
 [[ -z $(python_with torch onnx onnxscript) ]] || exporters+=" dynamo"
 for exporter in $exporters; do
   [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
+  preload with_torch torch onnx onnxscript
   "$with_torch" - "$exporter" 2>log <<'PY' || { cat log; fail "the exporter"; }
 import os, sys
 import plimsoll

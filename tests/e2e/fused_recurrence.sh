@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-STEPS, FEATURES, HIDDEN, CLASSES, SAMPLES = 6, 6, 8, 3, 16
+STEPS, FEATURES, HIDDEN, CLASSES, SAMPLES = 4, 6, 8, 3, 16
 chance = np.random.RandomState(5)
 GATES = {"LSTM": 4, "GRU": 3}
 

@@ -3,6 +3,7 @@
 . "$PLIMSOLL_E2E/trainer.bash"
 python=$(python_with torch onnx numpy)
 [[ -n $python ]] || { echo "skipped: no python with torch and onnx"; exit 77; }
+preload python torch onnx numpy
 cat > net.py <<'PY'
 import torch
 def net():

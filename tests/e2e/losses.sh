@@ -3,6 +3,7 @@
 # rounds.
 . "$PLIMSOLL_E2E/trainer.bash"
 has $python torch onnx || { echo "skipped: no torch and onnx for $python"; exit 77; }
+preload python torch onnx numpy
 cat > net.py <<'PY'
 import numpy as np, torch
 torch.manual_seed(0)

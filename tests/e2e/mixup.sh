@@ -5,6 +5,7 @@
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has PyTorch and onnx"; exit 77; }
 export PYTHONDONTWRITEBYTECODE=1
+preload with_torch torch onnx
 "$with_torch" "$PLIMSOLL_E2E/mixup.py" export >log 2>&1 || { cat log; fail "the exporter"; }
 build_trainer whole soft.onnx --batch 8 --loss output --optimizer sgd
 build_trainer rounds soft.onnx --batch 8 --sub-batch 3 --loss output --optimizer sgd

@@ -5,6 +5,7 @@
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
 export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
+preload with_torch torch onnx onnxscript
 
 cat >network.py <<'PY'
 import types

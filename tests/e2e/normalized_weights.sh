@@ -7,6 +7,7 @@ exporters="torchscript dynamo"
 [[ -n $with_torch ]] || { with_torch=$(python_with torch onnx numpy); exporters=torchscript; }
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
 export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
+preload with_torch torch onnx onnxscript
 
 cat >network.py <<'PY'
 import sys

@@ -1,6 +1,7 @@
 # Nesterov's momentum, weight decay, schedules, clipping and frozen weights as in PyTorch, also in several rounds.
 . "$PLIMSOLL_E2E/trainer.bash"
 has $python torch onnx || { echo "skipped: no torch and onnx for $python"; exit 77; }
+preload python torch onnx numpy
 $python - <<'PY'
 import numpy as np, torch
 torch.manual_seed(0)

@@ -4,6 +4,8 @@
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
 export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
+without_torch=$with_torch
+preload with_torch torch onnx onnxscript
 
 cat >network.py <<'PY'
 import torch
@@ -41,13 +43,17 @@ def make(every_norm_in_eval=False):
     return model, torch.randn(8, 3, 8, 8), torch.randint(0, 10, (8,))
 PY
 
-# export NAME EVERY_NORM_IN_EVAL EXPORTER: also checks that importing the package does not import PyTorch, and that
-# modes are restored.
+"$without_torch" - <<'PY'
+import sys
+import plimsoll
+assert "torch" not in sys.modules, "importing the package imports PyTorch"
+PY
+
+# export NAME EVERY_NORM_IN_EVAL EXPORTER: also checks that modes are restored.
 export_as() {
   "$with_torch" - "$@" 2>log <<'PY' || { cat log; fail "the exporter"; }
 import sys
 import plimsoll
-assert "torch" not in sys.modules, "importing the package imports PyTorch"
 from network import make
 model, x, _ = make(sys.argv[2] == "True")
 modes = [module.training for module in model.modules()]
@@ -91,6 +97,7 @@ exporters="torchscript"
 [[ -z $(python_with torch onnx onnxscript) ]] || exporters+=" dynamo"
 for exporter in $exporters; do
   [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
+  preload with_torch torch onnx onnxscript
   for in_eval in False True; do
     name=${exporter}_$in_eval
     export_as $name $in_eval $exporter
@@ -134,6 +141,7 @@ PY
 for exporter in $exporters; do
   with_torch=$(python_with torch onnx numpy)
   [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
+  preload with_torch torch onnx onnxscript
   "$with_torch" - "$exporter" 2>log <<'PY' || { cat log; fail "the exporter"; }
 import json, sys
 import onnx, plimsoll
@@ -203,6 +211,7 @@ PY
 for exporter in $exporters; do
   with_torch=$(python_with torch onnx numpy)
   [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
+  preload with_torch torch onnx onnxscript
   "$with_torch" -c "import sys, plimsoll; from unread import make
 plimsoll.export(*make()[:2], 'unread.onnx', exporter='$exporter')" \
     2>log || { cat log; fail "the exporter"; }
@@ -316,7 +325,9 @@ for exporter in "dynamo", "torchscript":
         assert "torch.autograd.grad" in str(error) and "torch.func.jvp" in str(error), error
 PY
 if [[ $exporters == *dynamo* ]]; then
-  "$(python_with torch onnx onnxscript)" longest.py 2>log || { cat log; fail "what to do about an exporter's error"; }
+  with_torch=$(python_with torch onnx onnxscript)
+  preload with_torch torch onnx onnxscript
+  "$with_torch" longest.py 2>log || { cat log; fail "what to do about an exporter's error"; }
 fi
 
 # An export leaves the module as it was, and writes it as it was, although forward() updates running statistics and
@@ -392,6 +403,7 @@ PY
 for exporter in $exporters; do
   with_torch=$(python_with torch onnx numpy)
   [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
+  preload with_torch torch onnx onnxscript
   "$with_torch" unchanged.py $exporter 2>log || { cat log; fail "the module is not left or not written as it was"; }
 done
 
@@ -518,4 +530,5 @@ for exporter in sys.argv[1:]:
 PY
 with_torch=$(python_with torch onnx numpy)
 [[ $exporters != *dynamo* ]] || with_torch=$(python_with torch onnx onnxscript)
+preload with_torch torch onnx onnxscript
 $with_torch loaded.py $exporters 2>log || { cat log; fail "load"; }

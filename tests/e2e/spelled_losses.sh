@@ -5,6 +5,7 @@
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
 export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
+preload with_torch torch onnx onnxscript
 
 cat >losses.py <<'PY'
 import functools
@@ -103,6 +104,7 @@ exporters=torchscript
 [[ -z $(python_with torch onnx numpy onnxscript) ]] || exporters+=" dynamo"
 for exporter in $exporters; do
   [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx numpy onnxscript)
+  preload with_torch torch onnx onnxscript
   for plain in "" plain; do
     export_losses $exporter $plain
     build_trainer $exporter$plain net.onnx --batch 8 --loss output --optimizer sgd --assume trainable

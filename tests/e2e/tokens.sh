@@ -11,7 +11,7 @@ gpt() { # DIR OUT.onnx options…
   shift 2
   "$directory/build/train" --data tokens:train.bin --lr 0.003 --warmup 10 --quiet --save "$out" "$@"
 }
-gpt full full.onnx --steps 1000 --eval-data tokens:eval.bin --eval-every 500 --metrics m.jsonl
+gpt full full.onnx --steps 500 --eval-data tokens:eval.bin --eval-every 250 --metrics m.jsonl
 /usr/bin/env python3 - <<'PY'
 import array, collections, json, math
 tokens = array.array("H", open("eval.bin", "rb").read()[1024:])

@@ -19,6 +19,28 @@ python_with() {
   true
 }
 
+# preload NAME MODULES…: replaces the Python in the variable NAME with a command that runs each script in a process
+# forked from one that has imported these modules (preloaded.py).
+declare -A preloaded=()
+preload() {
+  local -n command=$1
+  local real=$command
+  [[ $real != "$PWD"/python-* ]] || return 0  # it is one already
+  if [[ -z ${preloaded[$real]:-} ]]; then
+    preloaded[$real]=$PWD/python-${#preloaded[@]}
+    printf '#!/bin/sh\nexec /usr/bin/python3 -IS "%s/preloaded.py" run "%s.socket" "$@"\n' "$PLIMSOLL_E2E" \
+      "${preloaded[$real]}" >"${preloaded[$real]}"
+    chmod +x "${preloaded[$real]}"
+    # Its input ends with this script.
+    exec {preloading}> >(exec "$real" "$PLIMSOLL_E2E/preloaded.py" serve "${preloaded[$real]}.socket" "${@:2}")
+    until [[ -S ${preloaded[$real]}.socket ]]; do
+      kill -0 $! 2>/dev/null || fail "$real does not start"
+      sleep 0.01
+    done
+  fi
+  command=${preloaded[$real]}
+}
+
 # For cmake: a trainer with this build's runtime and precompiled headers.
 with_runtime=(-C"$PLIMSOLL_BUILD/tests/e2e/known.cmake" -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD"
   -DCMAKE_PROJECT_INCLUDE="$PLIMSOLL_E2E/program_headers.cmake"

@@ -46,21 +46,27 @@ __device__ inline uint32_t rounded_to_tf32(float value) {
 }
 
 // The product on devices without such tensor cores (before compute capability 8.0) and in the emulation: lanes exchange
-// their words. element(word, k) is the k-th element of a word.
-template <int kOfWord, class Element>
-__device__ void add_exchanged(Product& d, const Left& a, const Right& b, Element element) {
+// their words, two at a time, because an exchange takes longer than the products. widened(word) is its elements.
+template <int kOfWord, class Widened>
+__device__ void add_exchanged(Product& d, const Left& a, const Right& b, Widened widened) {
   const int g = lane_row(), t = lane_column();
-  const auto of = [&](uint32_t word, int lane, int k) {
-    return element(__shfl_sync(0xFFFFFFFFU, word, lane), k % kOfWord);
+  const auto words = [](uint32_t low, uint32_t high, int lane) {
+    const uint64_t both = __shfl_sync(0xFFFFFFFFU, uint64_t{high} << 32 | low, lane);
+    return Few<2, uint32_t>{{static_cast<uint32_t>(both), static_cast<uint32_t>(both >> 32)}};
   };
-  for (int k = 0; k < 8 * kOfWord; ++k) {
-    const int high = k / (4 * kOfWord), from = k / kOfWord % 4;
-    const float above = of(a[2 * high], 4 * g + from, k), below = of(a[2 * high + 1], 4 * g + from, k);
-    const float left = of(b[high], 8 * t + from, k), right = of(b[high], 8 * t + 4 + from, k);
-    d[0] += above * left;
-    d[1] += above * right;
-    d[2] += below * left;
-    d[3] += below * right;
+  Few<2, uint32_t> above[4], below[4], left[4], right[4];
+  for (int from = 0; from < 4; ++from) {
+    above[from] = words(a[0], a[2], 4 * g + from);
+    below[from] = words(a[1], a[3], 4 * g + from);
+    left[from] = words(b[0], b[1], 8 * t + from);
+    right[from] = words(b[0], b[1], 8 * t + 4 + from);
+  }
+  for (int word = 0; word < 8; ++word) {
+    const int high = word / 4, from = word % 4;
+    const Few<kOfWord> rows[] = {widened(above[from].of[high]), widened(below[from].of[high])};
+    const Few<kOfWord> columns[] = {widened(left[from].of[high]), widened(right[from].of[high])};
+    for (int k = 0; k < kOfWord; ++k)
+      for (int i = 0; i < 4; ++i) d[i] += rows[i / 2].of[k] * columns[i % 2].of[k];
   }
 }
 
@@ -109,7 +115,7 @@ struct InTf32 {
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
-    add_exchanged<kOfWord>(d, a, b, [](uint32_t word, int) { return float_with(word); });
+    add_exchanged<kOfWord>(d, a, b, [](uint32_t word) { return Few<1>{{float_with(word)}}; });
 #endif
   }
 };
@@ -165,7 +171,7 @@ struct InNarrow {
           : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
     }
 #else
-    add_exchanged<kOfWord>(d, a, b, [](uint32_t word, int k) { return widened_pair<T>(word).of[k]; });
+    add_exchanged<kOfWord>(d, a, b, [](uint32_t word) { return widened_pair<T>(word); });
 #endif
   }
 };
