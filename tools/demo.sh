@@ -16,7 +16,7 @@ say "Building plimsoll"
 # A new directory has no tests, and is compiled by whole folders, which is fastest for a single build. An existing one
 # keeps its settings: if its tests were turned off, ctest would still run the stale ones that were built before.
 new=()
-[[ -e build/CMakeCache.txt ]] || new=(-DBUILD_TESTING=OFF -DPLIMSOLL_BATCH=64)
+[[ -e build/CMakeCache.txt ]] || new=(-DBUILD_TESTING=OFF -DPLIMSOLL_BATCH=256)
 cmake -S . -B build -G Ninja "${new[@]}" >/dev/null
 cmake --build build -j "$(nproc)" \
   --target plimsoll plimsoll-profile-host >&2  # only what the demo needs: no GPU, no tests

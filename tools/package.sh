@@ -25,7 +25,7 @@ fi
 tools/setup.sh package >&2
 build=build/package
 # NOTFOUND: a CUDA toolkit on this machine does not become part of the package.
-cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=OFF -DPLIMSOLL_BATCH=64 -DPLIMSOLL_PROCESSOR="$processor" \
+cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=OFF -DPLIMSOLL_BATCH=256 -DPLIMSOLL_PROCESSOR="$processor" \
   -DCMAKE_CUDA_COMPILER=NOTFOUND >/dev/null
 cmake --build "$build" -j "$(nproc)" --target plimsoll_installed >&2
 rm -f "$build"/*.deb

@@ -58,7 +58,7 @@ packages=(g++ cmake make ninja-build ccache protobuf-compiler libprotobuf-dev nl
           libssl-dev libpng-dev libjpeg-dev libopenmpi-dev openmpi-bin
           llvm-dev zlib1g-dev libzstd-dev libtinfo-dev libmimalloc-dev)
 demo=(python3 python3-numpy python3-sklearn)
-tests=(catch2 clang git libclang-rt-dev libomp-dev python3-torch python3-torchvision python3-onnx)
+tests=(catch2 clang git libclang-rt-dev libomp-dev lld python3-torch python3-torchvision python3-onnx)
 
 wanted=("${packages[@]}")
 case "${1:-}" in

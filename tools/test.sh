@@ -15,7 +15,7 @@ jobs=$(nproc)
 started=$SECONDS
 # A first build compiles each folder as one batch, which takes a third less time and finds names that two files of a
 # folder both define. No test runs kernels on a GPU, so their files are not optimized.
-[[ -e $build/CMakeCache.txt ]] || first=(-DPLIMSOLL_BATCH=64 -DPLIMSOLL_FAST_DEVICE_COMPILE=ON)
+[[ -e $build/CMakeCache.txt ]] || first=(-DPLIMSOLL_BATCH=256 -DPLIMSOLL_FAST_DEVICE_COMPILE=ON)
 cmake -S . -B "$build" -G Ninja -DBUILD_TESTING=ON -DPLIMSOLL_HARDENED=ON \
   -DPLIMSOLL_WERROR=ON "${first[@]}" >/dev/null
 cmake --build "$build" -j "$jobs"

@@ -41,13 +41,13 @@ preload() {
   command=${preloaded[$real]}
 }
 
-# For cmake: a trainer with this build's runtime and precompiled headers.
+# For cmake: a trainer with this build's runtime and precompiled headers, and what is known of this machine.
 with_runtime=(-C"$PLIMSOLL_BUILD/tests/e2e/known.cmake" -DPLIMSOLL_RUNTIME="$PLIMSOLL_BUILD"
   -DCMAKE_PROJECT_INCLUDE="$PLIMSOLL_E2E/program_headers.cmake"
   -DPLIMSOLL_PROGRAM_HEADERS="$PLIMSOLL_BUILD/tests/e2e/program_headers.h")
 
-# For tools/gpu_check.sh: the programs of its trainers use the precompiled headers, too.
-printf -v PLIMSOLL_GPU_CHECK_OPTIONS '%q ' "${with_runtime[@]:2}"
+# For tools/gpu_check.sh, which has a runtime of its own: the same for the rest.
+printf -v PLIMSOLL_GPU_CHECK_OPTIONS '%q ' "${with_runtime[0]}" "${with_runtime[@]:2}"
 export PLIMSOLL_GPU_CHECK_OPTIONS
 
 # build_trainer DIR MODEL compile-options…: by default with modelled costs, so that plans are the same everywhere.
