@@ -7,7 +7,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # Off by default, because other compilers give other warnings.
 option(PLIMSOLL_WERROR "warnings are errors" OFF)
-set(PLIMSOLL_RUNTIME "" CACHE PATH
+set(PLIMSOLL_RUNTIME "$ENV{PLIMSOLL_RUNTIME}" CACHE PATH
   "a build directory of Plimsoll, or PREFIX/lib/plimsoll: link its runtime instead of building runtime/ here")
 if(NOT PLIMSOLL_RUNTIME AND (Plimsoll_ROOT OR Plimsoll_DIR))
   find_package(Plimsoll CONFIG REQUIRED)

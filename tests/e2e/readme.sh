@@ -7,6 +7,7 @@ grep -vE '^(git clone|tools/setup.sh|cmake -S \. |export PATH=|$)' printed >comm
 (( $(wc -l <commands) == 5 )) || { cat printed; fail "README.md's first block is not what this test expects"; }
 grep -q '^cmake -S trainer ' commands || fail "README.md's first block builds no trainer"
 ln -s "$PLIMSOLL_SOURCE/tools" tools
+export PLIMSOLL_RUNTIME=$PLIMSOLL_BUILD  # e2e: carried builds the runtime that a trainer carries
 bash -euo pipefail -x commands >log 2>&1 || { cat log; fail "README.md's first commands"; }
 ! grep 'warning: .*\[-W' log || fail "the trainer builds with warnings"
 [[ -s trained.onnx ]] || { cat log; fail "no trained model"; }
