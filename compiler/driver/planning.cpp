@@ -285,7 +285,7 @@ std::string described_precision(const Plan& plan) {
   std::string text = fmt::format("precision {}", plan.precision);
   if (widened > 0) text += fmt::format("; {} of {} run on f32 copies", widened, counted(tasks, "task"));
   if (flops_widened > 0.5 * flops)
-    text += fmt::format("; products in {} are no faster here, so it saves memory, not time", plan.precision);
+    text += fmt::format("; {} saves memory here, not time: products are no faster than in fp32", plan.precision);
   return text + "\n";
 }
 

@@ -124,6 +124,7 @@ constexpr NarrowForm kNarrowKernels[] = {
 
 bool library_has_bf16() { return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core; }
 
+// Kernels that spend their time in products of oneDNN.
 constexpr std::string_view kProducts[] = {"ConvBackwardData",     "ConvBackwardWeights", "ConvForward",
                                           "ConvTransposeForward", "LinearCrossEntropy",  "MatMul"};
 

@@ -72,8 +72,8 @@ inline int processors(const std::string& root = "") {
 constexpr int computing_processors(int processors) { return processors < 16 ? processors : processors - 1; }
 
 // Whether products of bf16 are faster than products of f32: with AMX, and with the AVX512-BF16 of AMD. Intel's
-// AVX512-BF16 multiplies at half the rate of f32 (Emerald Rapids without AMX: 172 and 320 GFLOP/s on two cores), and
-// without AVX512-BF16 there are no products of bf16.
+// AVX512-BF16 multiplies at little more than half the rate of f32 (docs/decisions/products.md). Without AVX512-BF16,
+// products of bf16 are emulated or computed in f32.
 constexpr bool multiplies_bf16_faster(bool has_amx, bool has_avx512_bf16, bool is_intel) {
   return has_amx || (has_avx512_bf16 && !is_intel);
 }

@@ -96,3 +96,11 @@ grep "profiling \[####" bar.out >/dev/null || { cat bar.out; fail "no bar on a t
 grep "profiling \[#*\] \([0-9]*\)/\1" bar.out >/dev/null || { cat bar.out; fail "the bar does not fill"; }
 on_terminal $compile -o nothing_missing >again.out
 ! grep "profiling \[" again.out >/dev/null || fail "measures again what it knows"
+
+# Tasks that run on f32 copies are counted; if they are most of the arithmetic, bf16 does not save time.
+profiler copies 's/"name":"/&widened_/g'
+export XDG_CACHE_HOME=$PWD/of_copies PLIMSOLL_PROFILER=$PWD/copies
+expect 0 plimsoll plan net.onnx --batch 8 --precision bf16 --costs modelled -o x.json
+says "tasks run on f32 copies; bf16 saves memory here, not time: products are no faster than in fp32"
+expect 0 plimsoll plan net.onnx --batch 8 --costs modelled -o x.json
+! grep "f32 copies" err || fail "copies of a plan in fp32"
