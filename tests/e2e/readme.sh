@@ -11,6 +11,8 @@ export PLIMSOLL_RUNTIME=$PLIMSOLL_BUILD  # e2e: carried builds the runtime that 
 bash -euo pipefail -x commands >log 2>&1 || { cat log; fail "README.md's first commands"; }
 ! grep 'warning: .*\[-W' log || fail "the trainer builds with warnings"
 [[ -s trained.onnx ]] || { cat log; fail "no trained model"; }
+grep -q "^PLIMSOLL_RUNTIME:PATH=$PLIMSOLL_BUILD$" trainer/build/CMakeCache.txt ||
+  fail "the environment's PLIMSOLL_RUNTIME is ignored"
 $python - <<'PY'
 import re
 shares = [float(x) for x in re.findall(r"accuracy\s+([0-9.]+)\s*%", open("log").read())]
