@@ -351,3 +351,26 @@ TEST_CASE("the conditions of the first branches are explained, not those of thou
           return note.find("depends on input 'flag'") != note.npos;
         }) == 50);
 }
+
+// Samples of `x` are normalized by each other, so the batch stays whole. The target of the Reshape is for 4 samples.
+// Neither has anything to do with the condition.
+TEST_CASE("a condition is found although another node is valid for the exported batch only") {
+  ModelBuilder build(17);
+  build.input("x", {"4", "3", "4"}).input("z", {"4", "6"}).weight("w", {4, 5});
+  build.constant("axis", {2}).constant("size", {4}).constant("rows", {4, 2, 3});
+  build.node("Reshape", {"z", "rows"}, {"pairs"});
+  ModelBuilder::integer(build.node("Softmax", {"x"}, {"shares"}), "axis", int64_t{0});
+  build.node("Shape", {"shares"}, {"shape"});
+  build.node("Gather", {"shape", "axis"}, {"is"});
+  build.node("Equal", {"is", "size"}, {"condition"});
+  put_branches(
+      build.node("If", {"condition"}, {"y"}, "if"),
+      branch([](onnx::GraphProto& graph) { add_node(graph, "MatMul", {"shares", "w"}, "inner"); }, "inner"),
+      branch([](onnx::GraphProto& graph) { add_node(graph, "Tanh", {"shares"}, "inner"); }, "inner"));
+  for (const std::string value : {"y", "pairs"})
+    ModelBuilder::integer(build.node("ReduceMean", {value}, {value + "_mean"}), "keepdims", int64_t{0});
+  build.node("Add", {"y_mean", "pairs_mean"}, {"loss"});
+  build.output("loss");
+  CHECK(told(build, {.batch = 4, .may_fix_batch = true}) ==
+        "WholeBatch WholeBatch Reshape Softmax MatMul ReduceMean ReduceMean Add w []");
+}

@@ -83,10 +83,20 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   table_.set_unmarked_numbers_are_constants(names_variables_of_tensorflow(model_));
   PLIMSOLL_TRY(add_inputs());
   for (const ModelTensor& tensor : model_.initializers) table_[table_.define(tensor.name)].initializer = &tensor;
+  Status first_error = {};
   for (const int node : order.nodes) {
-    if (!know_condition(model_.nodes[node], node)) PLIMSOLL_TRY(add_node(model_.nodes[node]));
-    PLIMSOLL_TRY(limit_known(model_.nodes[node]));
+    const ModelNode& source = model_.nodes[node];
+    if (!know_condition(source, node)) {
+      if (Status added = add_node(source); !added.ok()) {
+        if (!finds_conditions_ || !fixes_batch_) return added.error();
+        // Invalid for this number of samples. Conditions that do not depend on this node may still be known.
+        if (first_error.ok()) first_error = std::move(added);
+        give_up(source, false);
+      }
+    }
+    PLIMSOLL_TRY(limit_known(source));
   }
+  PLIMSOLL_TRY(first_error);
   PLIMSOLL_TRY(unsupported_.status(opset_));
   PLIMSOLL_TRY(add_outputs());
   say_what_was_rewritten();
