@@ -65,9 +65,11 @@ def _notes(proto):
 
 
 def _value(torch, initializer):
-    from onnx import numpy_helper
+    from onnx import TensorProto, numpy_helper
 
-    array = numpy_helper.to_array(initializer)
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize == 2:  # 16 bits, which NumPy may not have: exact in f32
-        array = array.astype(np.float32)
-    return torch.from_numpy(np.array(array))
+    if initializer.data_type != TensorProto.BFLOAT16:
+        return torch.from_numpy(np.array(numpy_helper.to_array(initializer)))
+    # to_array() gives another type in each of several versions of onnx, and 1.17 gives other numbers.
+    raw = initializer.HasField("raw_data")
+    bits = np.frombuffer(initializer.raw_data, "<u2") if raw else np.array(initializer.int32_data)
+    return torch.from_numpy((bits.astype(np.uint32) << 16).view(np.float32).reshape(list(initializer.dims)))
