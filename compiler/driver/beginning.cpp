@@ -55,6 +55,7 @@ void put_weights_of_loss(Beginning& made) {
 namespace {
 
 Result<ImportedModel> import_model(const ModelRequest& request, bool to_write, Recurrence recurrence) {
+  const TrainedRequest& trained = request.network.trained;
   PLIMSOLL_ASSIGN(ImportedModel model,
                   import_onnx(request.model, {.batch = request.batch,
                                               .dims = request.dims,
@@ -64,7 +65,9 @@ Result<ImportedModel> import_model(const ModelRequest& request, bool to_write, R
                                               .holds_weights = to_write,
                                               .output = request.network.loss.output,
                                               .recurrence = recurrence,
-                                              .require_normalization = request.require_batch_norm}));
+                                              .require_normalization = request.require_batch_norm,
+                                              .modes_are_given = trained.modes != Modes::asked ||
+                                                                 !trained.frozen_statistics.empty()}));
   model.network.states_modes = model.states_modes;
   model.network.perhaps_merged = model.perhaps_merged;
   return model;

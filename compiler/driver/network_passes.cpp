@@ -47,6 +47,7 @@ Status trainable(NetworkWork& work) {
   // The default loss may not be the one that the user means, so -q does not hide this line.
   if (loss.is_default) work.messages.choice(loss.line);
   else work.messages.note(loss.line);
+  if (!loss.warning.empty()) work.messages.warning(loss.warning);
   tell(work, notes);
   return {};
 }

@@ -19,6 +19,7 @@
 #include "compiler/support/bytes.h"
 #include "compiler/support/counted.h"
 #include "passes/policies.h"
+#include "runtime/machine/processors.h"
 
 namespace plimsoll {
 namespace {
@@ -226,10 +227,15 @@ Result<std::optional<Planned>> plan_until(const PlanningRequest& given, const On
     messages.note(
         fmt::format("batch normalization computes over {} at a time, on each rank separately, of the batch of {}",
                     counted(plan.rank_samples(), "sample"), plan.batch));
+  const bool modelled_here = plan.target_kind == "host" && plan.costs == "modelled" && !plannable.as_paper &&
+                             costs_of(asked, purpose).kind == CostSource::Kind::modelled;
+  const bool multiplies_no_faster =
+      modelled_here && plan.precision == "bf16" && !processor_multiplies_bf16_faster();
   TaskGraph graph = planned_graph(plannable.planner->take_graph(plan.forms), plan.rounds, plan.slice_bytes,
                                   plan.whole_weights);
   return std::optional(
-      Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short});
+      Planned{std::move(plannable.model), std::move(graph), std::move(plan), plannable.threads, cut_short,
+              multiplies_no_faster});
 }
 
 }  // namespace
@@ -268,8 +274,9 @@ std::string note_on_statistics(const Plannable& plannable, bool splits) {
 }
 
 // "precision bf16; 3 of 94 tasks run on f32 copies", which need workspace, because there is no kernel for bf16 or it is
-// slower. If these are most of the arithmetic, bf16 does not save time.
-std::string described_precision(const Plan& plan) {
+// slower. If these are most of the arithmetic, bf16 does not save time. Modelled times do not show whether it does, but
+// the processor's features do.
+std::string described_precision(const Plan& plan, bool multiplies_no_faster) {
   if (plan.precision.empty()) return "";
   int64_t tasks = 0, widened = 0;
   double flops = 0, flops_widened = 0;
@@ -284,12 +291,13 @@ std::string described_precision(const Plan& plan) {
   }
   std::string text = fmt::format("precision {}", plan.precision);
   if (widened > 0) text += fmt::format("; {} of {} run on f32 copies", widened, counted(tasks, "task"));
-  if (flops_widened > 0.5 * flops)
+  if (multiplies_no_faster || flops_widened > 0.5 * flops)
     text += fmt::format("; {} saves memory here, not time: products are no faster than in fp32", plan.precision);
   return text + "\n";
 }
 
-std::string describe(const Plan& plan) {
+std::string describe(const Planned& planned) {
+  const Plan& plan = planned.plan;
   const PlanSummary& sum = plan.summary;
   const std::string rounds = plan.rounds == 1 ? counted(plan.batch, "sample") + " at once"
                                               : fmt::format("{} in {} rounds of {}", counted(plan.batch, "sample"),
@@ -316,7 +324,7 @@ std::string describe(const Plan& plan) {
                                static_cast<double>(sum.live_bytes)
                          : 0.0,
       plan.budget_bytes > 0 ? format_bytes(plan.budget_bytes) : "none", format_bytes(sum.unconstrained_bytes),
-      format_bytes(sum.minimum_bytes), rounds, ranks, described_precision(plan),
+      format_bytes(sum.minimum_bytes), rounds, ranks, described_precision(plan, planned.multiplies_no_faster),
       forms +
           (plan.layout.empty() ? "" : fmt::format("layout   {}\n", plan.layout)),
       plan.steps.size(), sum.planning_seconds, sum.iteration_seconds * 1e3, plan.costs, reductions, bound);

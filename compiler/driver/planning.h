@@ -26,6 +26,8 @@ struct Planned {
   Plan plan;
   int64_t threads = 0;
   bool cut_short = false;  // --time-limit ended the search
+  // The plan is in bf16 with modelled times for this machine, whose processor multiplies bf16 no faster than f32.
+  bool multiplies_no_faster = false;
 };
 
 // The final status after everything is written: time_limit if the search was cut short.
@@ -45,6 +47,6 @@ Result<std::string> text_after(const PlanningRequest& asked, const OnePlanReques
 std::string note_on_statistics(const Plannable& plannable, bool splits);
 
 // The summary lines at the end of `compile` and `plan`.
-std::string describe(const Plan& plan);
+std::string describe(const Planned& planned);
 
 }  // namespace plimsoll

@@ -31,7 +31,8 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
                             .strict = options.strict,
                             .output = options.output,
                             .recurrence = options.recurrence,
-                            .require_normalization = options.require_normalization};
+                            .require_normalization = options.require_normalization,
+                            .modes_are_given = options.modes_are_given};
   const auto hold = [&](Model& of, const std::unordered_set<std::string>& trained) {
     return hold_constants(file, of, trained);
   };

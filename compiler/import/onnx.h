@@ -30,6 +30,7 @@ struct ImportOptions {
   std::string output = {};                  // the one that is trained, if the user chose one of several
   Recurrence recurrence = Recurrence::unrolled;
   bool require_normalization = false;       // a model without batch normalizations in training mode is invalid
+  bool modes_are_given = false;             // --modes or --frozen-statistics: an export for evaluation is no surprise
 };
 
 struct ImportedModel {

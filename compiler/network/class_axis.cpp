@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/network/edit.h"
+#include "compiler/network/two_classes.h"
 #include "compiler/network/value_uses.h"
 #include "compiler/ops/op.h"
 
@@ -68,7 +69,7 @@ std::optional<size_t> axis_of_softmax(const Network& network, ValueId scores) {
   if (!uses.maker[scores].valid()) return std::nullopt;
   const Node& last = network.nodes[uses.maker[scores]];
   for (size_t axis = 0; axis < network.values[scores].type.rank(); ++axis) {
-    if (!normalises_axis(network, last, axis)) continue;
+    if (!normalises_axis(network, last, axis) && !two_classes(network, uses, last, axis)) continue;
     for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn)
       axis = axis_after(NodeView(network, network.nodes[*turn]), axis);
     return axis;

@@ -93,6 +93,16 @@ std::string in_words(const Value& output, const LossRequest& request, std::optio
                      request.by_default ? " (default; for a regression: --loss mse)" : "");
 }
 
+// A loss on scores of an output that is not scores, as far as the network shows.
+std::string of_probabilities(const Network& network, ValueId output, bool classes) {
+  if (!are_probabilities(network, output)) return {};
+  return fmt::format("output '{}' consists of probabilities: {}", network.values[output].name,
+                     classes ? "softmax-cross-entropy applies a softmax to them, as to scores. If each is an "
+                               "independent yes or no: --loss bce-logits"
+                             : "bce-logits applies a sigmoid to them, as to logits. If they are those of classes, of "
+                               "which one is true: --loss softmax-cross-entropy");
+}
+
 }  // namespace
 
 Status choose_output(Network& network, const std::string& name, std::vector<std::string>& notes) {
@@ -188,7 +198,10 @@ Status attach_loss(Network& network, const LossRequest& request, std::vector<std
   state(in_words(network.values[output], request, classes ? std::optional(class_count) : std::nullopt),
         request.by_default);
   const Activation included = classes ? Activation::softmax : binary ? Activation::sigmoid : Activation::none;
-  output = without_activation(network, output, included, axis, notes);
+  const ValueId scores = without_activation(network, output, included, axis, notes);
+  if (stated && scores == output && (classes || binary))
+    stated->warning = of_probabilities(network, output, classes);
+  output = scores;
   const size_t rank = network.values[output].type.rank();
   const Dims& whole = network.values[output].type.dims;
   const bool behind_samples = std::any_of(whole.begin(), whole.begin() + static_cast<int64_t>(axis),

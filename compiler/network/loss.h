@@ -63,13 +63,15 @@ inline constexpr const char* kPositiveWeights = "plimsoll.pos_weight";
 struct StatedLoss {
   std::string line = {};
   bool is_default = false;  // the request did not name it, and neither did the model
+  std::string warning = {};  // not empty: the output is not what the loss expects
 };
 
 // The axis of the classes is unambiguous only in these cases, tried in this order:
 //   1. The scores have two dimensions, or all dimensions after the first two are 1: axis 1.
 //   2. The model reads integers of the shape of the scores without their last dimension (one token each): the last
 //      axis.
-//   3. The scores come from a Softmax or LogSoftmax over one axis: that axis.
+//   3. The scores come from a Softmax or LogSoftmax over one axis, or are the two probabilities 1 - p and p along one
+//      axis (two_classes.h): that axis.
 //   4. The scores come from a Conv or ConvTranspose, through elementwise operators, normalizations, Resize, pools,
 //      paddings and crops of the pixels, and reshapes that keep the first two dimensions: its channels, axis 1.
 //   5. The scores have at least four dimensions, and a float input has the same dimensions from axis 2 on (a score per

@@ -12,6 +12,7 @@
 #include "compiler/network/edit.h"
 #include "compiler/network/own_loss.h"
 #include "compiler/network/row_order.h"
+#include "compiler/network/two_classes.h"
 #include "compiler/network/value_uses.h"
 #include "compiler/ops/node_view.h"
 #include "compiler/ops/op.h"
@@ -97,6 +98,15 @@ std::optional<ValueId> scores_before(const Network& network, const Node& node, A
   return read_by_spelled_softmax(network, node, axis);
 }
 
+// What a node would read if it were the activation: scores, which may take nodes of their own. nullopt: another node.
+std::optional<ValueId> scores_read(Network& network, const ValueUses& uses, NodeId id, Activation activation,
+                                   size_t axis) {
+  if (const auto before = scores_before(network, network.nodes[id], activation, axis)) return before;
+  if (activation != Activation::softmax) return std::nullopt;
+  const auto classes = two_classes(network, uses, network.nodes[id], axis);
+  return classes ? std::optional(scores_of_two_classes(network, id, *classes, axis)) : std::nullopt;
+}
+
 // Appends a copy of the node that reads another value. Before: the node has one output.
 ValueId repeat(Network& network, NodeId id, ValueId input) {
   Node copy = network.nodes[id];
@@ -121,13 +131,13 @@ ValueId without_activation(Network& network, ValueId output, Activation activati
   for (ValueId value = output;;) {
     const NodeId maker = uses.maker[value];
     if (!maker.valid()) return output;
-    const Node& node = network.nodes[maker];
-    if (const auto before = scores_before(network, node, activation, axis)) {
-      notes.push_back(said_removed(network, node));
+    if (const auto before = scores_read(network, uses, maker, activation, axis)) {
+      notes.push_back(said_removed(network, network.nodes[maker]));
       ValueId scores = *before;
       for (auto move = moves.rbegin(); move != moves.rend(); ++move) scores = repeat(network, *move, scores);
       return scores;
     }
+    const Node& node = network.nodes[maker];
     if (!only_moves(network, node)) return output;
     if (activation == Activation::softmax) {
       const auto before = axis_moved_from(network, node, axis);
@@ -137,6 +147,26 @@ ValueId without_activation(Network& network, ValueId output, Activation activati
     moves.push_back(maker);
     value = node.inputs[0];
   }
+}
+
+bool are_probabilities(const Network& network, ValueId output) {
+  const ValueUses uses(network);
+  IdVector<ValueId, bool> seen(network.values.size(), false);
+  std::vector<ValueId> pending = {output};
+  while (!pending.empty()) {
+    const ValueId value = pending.back();
+    pending.pop_back();
+    if (seen[value]) continue;
+    seen[value] = true;
+    if (!uses.maker[value].valid()) return false;
+    const Node& node = network.nodes[uses.maker[value]];
+    if (node.op == "Sigmoid" || node.op == "Softmax") continue;
+    if (const auto other = complemented(network, uses, node)) pending.push_back(*other);
+    else if (node.op == "Concat") pending.insert(pending.end(), node.inputs.begin(), node.inputs.end());
+    else if (only_moves(network, node)) pending.push_back(node.inputs[0]);
+    else return false;
+  }
+  return true;
 }
 
 Result<ValueId> with_axis_of_samples(Network& network, ValueId output, std::vector<std::string>& notes) {

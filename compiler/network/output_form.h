@@ -18,9 +18,14 @@ enum class Activation { none, sigmoid, softmax };
 
 // The output without its last activation, which the loss includes and would otherwise be applied twice. The activation
 // may be followed by nodes that only move elements (Reshape, Transpose, …); they are repeated without it. A softmax may
-// be spelled out as Exp, ReduceSum and Div; `class_axis` is its axis. `notes` gets a line if a node is left out.
+// be spelled out as Exp, ReduceSum and Div, or as the probabilities of two classes (two_classes.h); `class_axis` is its
+// axis. `notes` gets a line if a node is left out.
 ValueId without_activation(Network& network, ValueId output, Activation activation, size_t class_axis,
                            std::vector<std::string>& notes);
+
+// Whether all elements of the output are probabilities: results of a Sigmoid or Softmax, or 1 minus such a result,
+// moved and concatenated. A loss on scores would apply an activation to them once more.
+bool are_probabilities(const Network& network, ValueId output);
 
 // The output with one axis for the samples, if it has several rows of each: [TN,C] → [N,T,C], or [T,N,C] if the rows of
 // one step follow each other. Files of labels store one sample after another, and a row must meet its own label.

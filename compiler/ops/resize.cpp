@@ -1,8 +1,11 @@
 // Resize: images at another height and width, by the nearest pixel or by interpolation of four.
 //   ResizeForward {x, y}   ResizeBackward {dy, dx}
 // Along each axis, output pixel o lies at start + o · step in the input, for every coordinate_transformation_mode; the
-// kernels see only start and step. Opset 10 has scales only; since opset 18 `axes` may select a subset of the axes. An
-// entry of -1 in sizes is the number of samples; no file contains it (compiler/network/simplify/builder.cpp).
+// kernels see only start and step. Opset 10 has scales only; along an axis that shrinks, its nearest pixel is the one
+// after the position, and along others the one before it, as in ONNX's tests and onnxruntime. Since opset 18 `axes` may
+// select a subset of the axes. An entry of -1 in sizes is the number of samples; no file contains it
+// (compiler/network/simplify/builder.cpp).
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/ops/op.h"
@@ -93,6 +96,15 @@ Result<Line> line_of(const NodeView& node, const Axis& axis) {
   return node.unsupported("coordinate_transformation_mode " + how);
 }
 
+// compiler/network/simplify/spellings_resize.cpp writes one Resize for the axes that shrink, and one for the others.
+Result<std::string> nearest_before_opset_11(const NodeView& node, const std::vector<Axis>& axes) {
+  const auto any = [&](auto is) { return std::any_of(axes.begin(), axes.end(), is); };
+  const bool shrinks = any([](const Axis& axis) { return axis.scale < 1; });
+  if (shrinks && any([](const Axis& axis) { return axis.scale > 1; }))
+    return node.unsupported("one axis shrinks and another grows");
+  return std::string(shrinks ? "ceil" : "floor");
+}
+
 Result<ResizeAttrs> attrs_of(const NodeView& node) {
   PLIMSOLL_ASSIGN(const std::vector<Axis> axes, resized_axes(node));
   const Axis rows = axes.size() > 3 ? axes[axes.size() - 2] : Axis{1, 1, 1};
@@ -100,10 +112,13 @@ Result<ResizeAttrs> attrs_of(const NodeView& node) {
   PLIMSOLL_ASSIGN(const Line column, line_of(node, axes.back()));
   ResizeAttrs attrs{
       .row_start = row.start, .row_step = row.step, .column_start = column.start, .column_step = column.step};
-  const std::string mode = node.text("mode", "nearest"),
-                    nearest = node.opset() < 11 ? "floor" : node.text("nearest_mode", "round_prefer_floor");
+  const std::string mode = node.text("mode", "nearest");
+  std::string nearest = node.text("nearest_mode", "round_prefer_floor");
   if (mode == "linear") return attrs;
   if (mode != "nearest") return node.unsupported("mode " + mode + "; supported are nearest and linear");
+  if (node.opset() < 11) {
+    PLIMSOLL_ASSIGN(nearest, nearest_before_opset_11(node, axes));
+  }
   if (nearest == "floor") attrs.nearest = ResizeAttrs::kFloor;
   else if (nearest == "ceil") attrs.nearest = ResizeAttrs::kCeil;
   else if (nearest == "round_prefer_floor") attrs.nearest = ResizeAttrs::kPreferFloor;

@@ -2,10 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "compiler/report/table.h"
 #include "compiler/support/bytes.h"
 
 namespace plimsoll {
+namespace {
+
+// Of what recomputed tasks write. The plan states the bytes in a full round only.
+int64_t bytes_of_last_round(const Plan& plan, int64_t bytes) {
+  if (plan.last_sub_batch == plan.sub_batch) return bytes;
+  const double share = static_cast<double>(plan.last_sub_batch) / static_cast<double>(plan.sub_batch);
+  return std::llround(static_cast<double>(bytes) * share);
+}
+
+}  // namespace
 
 PlanFigures figures_of(const Plan& plan, double ideal_seconds) {
   const PlanSummary& summary = plan.summary;
@@ -20,7 +32,8 @@ PlanFigures figures_of(const Plan& plan, double ideal_seconds) {
     if (!step.recompute) continue;
     figures.recomputed_tasks += plan.rounds;
     for (const TensorId tensor : plan.tasks[step.task].written(true))
-      figures.recomputed_bytes += plan.rounds * plan.tensors[tensor].bytes;
+      figures.recomputed_bytes += (plan.rounds - 1) * plan.tensors[tensor].bytes +
+                                  bytes_of_last_round(plan, plan.tensors[tensor].bytes);
   }
   return figures;
 }

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-// Per iteration: all rounds. Seconds count a smaller last round with its own samples. Bytes count it as a full one,
-// because a plan does not state the sizes of tensors in it.
+// Per iteration: all rounds. A smaller last round counts with its own samples, in seconds and in what is recomputed.
+// Its copies count as those of a full round: the trainer copies the same bytes in every round.
 struct PlanFigures {
   int64_t arena_bytes = 0;
   int64_t sub_batch = 0;
@@ -19,7 +19,7 @@ struct PlanFigures {
   double overhead = 0;           // relative to the unlimited plan: 0.25 means 25 % longer
   int64_t offloaded_bytes = 0;   // device to host
   int64_t prefetched_bytes = 0;  // host to device
-  int64_t recomputed_bytes = 0;  // written by recomputed tasks
+  int64_t recomputed_bytes = 0;  // written by recomputed tasks; in a smaller last round its share of the samples
   int64_t recomputed_tasks = 0;
   int64_t moved_bytes() const { return offloaded_bytes + prefetched_bytes; }
 };

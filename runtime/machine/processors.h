@@ -78,6 +78,20 @@ constexpr bool multiplies_bf16_faster(bool has_amx, bool has_avx512_bf16, bool i
   return has_amx || (has_avx512_bf16 && !is_intel);
 }
 
+// The same for the processor that /proc/cpuinfo below `root` describes.
+inline bool processor_multiplies_bf16_faster(const std::string& root = "") {
+  bool has_amx = false, has_avx512_bf16 = false, is_intel = false;
+  host_memory_files::for_each_line(root + "/proc/cpuinfo", [&](std::string_view line) {
+    const std::string padded = std::string(line) + ' ';
+    const auto has = [&](const char* word) { return padded.find(std::string(" ") + word + " ") != padded.npos; };
+    if (line.starts_with("vendor_id")) is_intel = is_intel || has("GenuineIntel");
+    if (!line.starts_with("flags")) return;
+    has_amx = has_amx || has("amx_bf16");
+    has_avx512_bf16 = has_avx512_bf16 || has("avx512_bf16");
+  });
+  return multiplies_bf16_faster(has_amx, has_avx512_bf16, is_intel);
+}
+
 // Seconds in which threads of this process were runnable but not running, summed over threads. The waiting time of
 // finished threads is not included. 0 if Linux does not report it (/proc/*/schedstat).
 inline double queued_seconds(const std::string& root = "") {

@@ -23,10 +23,11 @@ save("scaled.onnx", [
     node("Mul", ["b", "gamma"], ["y"], "/Mul")
 ], [weight("shift", 6), weight("w", 6, 5), weight("gamma", 5)])
 norm = [weight(name, 5) for name in ("bn.weight", "bn.bias", "bn.running_mean", "bn.running_var")]
-save("eval.onnx", [
-    node("MatMul", ["x", "w"], ["b"], "/fc/MatMul"),
-    node("BatchNormalization", ["b"] + [t.name for t in norm], ["y"], "/bn/BatchNormalization", training_mode=0)
-], [weight("w", 6, 5)] + norm)
+for path, producer in ("eval.onnx", "pytorch"), ("foreign.onnx", "other"):
+    save(path, [
+        node("MatMul", ["x", "w"], ["b"], "/fc/MatMul"),
+        node("BatchNormalization", ["b"] + [t.name for t in norm], ["y"], "/bn/BatchNormalization", training_mode=0)
+    ], [weight("w", 6, 5)] + norm, producer=producer)
 save("one.onnx", [node("MatMul", ["x", "w"], ["b"], "/fc/MatMul"), node("Mul", ["b", "step"], ["y"], "/Mul")],
      [weight("w", 6, 5), numpy_helper.from_array(np.array(0.001, np.float32), "step")])
 off = [numpy_helper.from_array(np.array(0.25, np.float32), "quarter"), numpy_helper.from_array(np.array(False), "off")]
@@ -78,6 +79,17 @@ expect 0 plimsoll plan eval.onnx --batch 8 --costs k40m --effort 0 --modes as-ex
 says "1 batch normalization is in evaluation mode: its running statistics are used and kept"
 expect 0 plimsoll plan eval.onnx "${planning[@]}" --frozen-statistics 'bn' -o plan.json
 expect 0 plimsoll inspect eval.onnx; says "warning: the model was exported for evaluation"
+
+# A file of an exporter that states no modes gets a warning, until the user has said which mode is meant.
+expect 0 plimsoll plan foreign.onnx "${planning[@]}" -o plan.json
+says "warning: the model has 1 batch normalization in evaluation mode"
+expect 4 plimsoll plan foreign.onnx "${planning[@]}" --strict -o plan.json
+for answer in "--modes train" "--modes as-exported" "--frozen-statistics bn"; do
+  expect 0 plimsoll plan foreign.onnx "${planning[@]}" --strict ${answer% *} "${answer#* }" -o plan.json
+  ! grep -q warning err || { cat err >&2; fail "$answer: a warning asks what the user has answered"; }
+  expect 0 plimsoll inspect foreign.onnx ${answer% *} "${answer#* }"
+  ! grep -q warning err || { cat err >&2; fail "inspect $answer: a warning asks what the user has answered"; }
+done
 
 # The same if its only modes are those of dropouts.
 for command in "plan -o plan.json" "compile -o trainer" "compare --budget 100%" "frontier"; do

@@ -119,6 +119,53 @@ build_trainer own own.onnx --batch 8 --sub-batch 3 --loss none
 run own labels labels.npy
 run own holes holes.npy
 
+# A model that ends in the probabilities of two classes, 1 - p and p, is trained with their cross entropy, and the saved
+# file still computes them.
+cat > two.py <<'PY'
+import json, sys
+import numpy as np, onnx
+from net import *
+from onnx import numpy_helper
+class Two(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Sequential(net[0], net[1], net[2], torch.nn.Linear(6 * 36, 1))
+    def forward(self, x):
+        p = torch.sigmoid(self.net(x))
+        return torch.cat([1 - p, p], 1)
+torch.manual_seed(1)
+two = Two()
+yes = labels % 2
+if len(sys.argv) == 1:
+    torch.onnx.export(two, x[:8], "two.onnx", input_names=["x"], output_names=["p"], dynamic_axes={"x": {0: "n"}},
+                      opset_version=15, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)
+    np.save("yes.npy", yes.numpy())
+    raise SystemExit
+optimizer = torch.optim.SGD(two.parameters(), 0.05, momentum=0.9)
+for i, line in enumerate(map(json.loads, open("two.jsonl"))):
+    p, wanted = two(x[8 * i:8 * i + 8]), yes[8 * i:8 * i + 8]
+    loss = torch.nn.functional.nll_loss(p.log(), wanted)
+    assert abs(line["loss"] - float(loss)) < 1e-5 * float(loss), (i, line["loss"], float(loss))
+    assert line["correct"] == int((p.argmax(1) == wanted).sum()), (i, line)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+assert i == 4
+saved = onnx.load(sys.argv[1])
+assert [node.op_type for node in saved.graph.node] == [node.op_type for node in onnx.load("two.onnx").graph.node]
+ours = {w.name: torch.from_numpy(numpy_helper.to_array(w).copy()) for w in saved.graph.initializer}
+for name, value in two.named_parameters():
+    assert (ours[name] - value).norm() <= 2e-5 * value.norm(), name
+PY
+$python two.py
+expect 0 plimsoll plan two.onnx --batch 8 -o plan.json
+says "(Concat) is removed: the loss includes it"
+build_trainer two two.onnx --batch 8 --sub-batch 3
+two/build/train --data npy:x.npy,yes.npy --no-shuffle --quiet --steps 5 --lr 0.05 --metrics two.jsonl --save saved.onnx
+$python two.py saved.onnx || fail "the probabilities of two classes: not as PyTorch"
+expect 0 plimsoll plan bce.onnx --batch 8 -o plan.json
+says "warning: output '"; says "consists of probabilities: softmax-cross-entropy applies a softmax to them"
+
 # --ignore-index: which number marks the ignored labels makes no difference. -1 is as usual as -100. Others are errors.
 small_model classes.onnx
 random_data 24 1 32 10

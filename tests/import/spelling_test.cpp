@@ -8,7 +8,10 @@
 #include <optional>
 
 #include "compiler/import/loaded_model.h"
+#include "compiler/network/loss.h"
+#include "compiler/training/build.h"
 #include "model_builder.h"
+#include "runtime/attrs/resize.h"
 #include "spelled.h"
 
 using namespace plimsoll;
@@ -630,11 +633,44 @@ TEST_CASE("Resize of images whose channels are last moves them to the second axi
   };
   CHECK(said({"N", "4", "5", "3"}, {}, {1, 2, 3, 1}) == "Transpose Resize Transpose [N,8,15,3]");
   CHECK(said({"N", "4", "5", "3"}, {}, {1, 2, 2, 1}, "linear") == "Transpose Resize Transpose [N,8,10,3]");
-  CHECK_THAT(said({"N", "4", "5", "3"}, {}, {1, 2, 2, 1}, "cubic"), Contains("5: "));
+  CHECK(said({"N", "4", "5", "3"}, {}, {1, 2, 2, 1}, "cubic") == "MatMul Reshape MatMul Reshape [N,8,10,3]");
+  CHECK(said({"2", "4", "5", "3"}, {2, 4, 10, 3}, {}, "cubic") == "MatMul [N,4,10,3]");
+  CHECK_THAT(said({"N", "4", "5", "3"}, {}, {1, 2, 2, 2}, "cubic"), Contains("5: "));
+  CHECK_THAT(said({"N", "4", "5", "3"}, {}, {2, 2, 2, 1}, "cubic"), Contains("5: "));
   CHECK(said({"2", "4", "5", "3"}, {2, 8, 10, 3}, {}) == "Transpose Resize Transpose [N,8,10,3]");
   CHECK(said({"N", "3", "4", "5"}, {}, {1, 1, 2, 2}) == "Resize [N,3,8,10]");
   CHECK_THAT(said({"N", "4", "5", "3"}, {}, {1, 2, 2, 2}), Contains("5: "));
   CHECK_THAT(said({"N", "4", "5", "3"}, {}, {2, 2, 2, 1}), Contains("5: "));
+}
+
+TEST_CASE("before opset 11 a nearest Resize rounds up along axes that shrink, and down along others") {
+  const auto said = [](const std::vector<std::string>& x, const std::vector<float>& scales) {
+    ModelBuilder build(10);
+    build.input("x", x).constant_real("scales", scales).output("y");
+    ModelBuilder::text(build.node("Resize", {"x", "scales"}, {"y"}, "node"), "mode", "nearest");
+    const auto imported = build.import();
+    if (!imported.ok()) return outcome(imported);
+    Network network = imported->network;
+    std::vector<std::string> notes;
+    REQUIRE(attach_loss(network, LossKind::mse, notes).ok());
+    const auto graph = build_task_graph(network, {.batch = 4});
+    REQUIRE(graph.ok());
+    std::string roundings;
+    for (const Task& task : graph->tasks)
+      if (task.kernel == "ResizeForward")
+        for (const Attribute& attribute : task.attributes)
+          if (attribute.name == "nearest")
+            roundings += attribute.value == AttributeValue(ResizeAttrs::kCeil)    ? "up "
+                         : attribute.value == AttributeValue(ResizeAttrs::kFloor) ? "down "
+                                                                                  : "? ";
+    return roundings + to_string(imported->network.values[imported->network.outputs[0]].type.dims);
+  };
+  CHECK(said({"N", "1", "2", "4"}, {1, 1, 0.6F, 0.6F}) == "up [N,1,1,2]");
+  CHECK(said({"N", "1", "2", "4"}, {1, 1, 1, 0.5F}) == "up [N,1,2,2]");
+  CHECK(said({"N", "1", "2", "4"}, {1, 1, 1.5F, 2}) == "down [N,1,3,8]");
+  CHECK(said({"N", "1", "2", "4"}, {1, 1, 1.5F, 0.5F}) == "up down [N,1,3,2]");
+  CHECK(said({"N", "2", "4", "1"}, {1, 0.5F, 2, 1}) == "up down [N,1,8,1]");           // channels last
+  CHECK(said({"N", "1", "4", "2", "4"}, {1, 1, 0.5F, 2, 0.5F}) == "up down up [N,1,2,4,2]");  // a volume
 }
 
 TEST_CASE("random numbers have a shape and no input") {

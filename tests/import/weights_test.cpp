@@ -606,7 +606,9 @@ TEST_CASE("an exporter that folded batch normalizations, or writes them for eval
   scopes.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"});
   scopes.output("y");
   CHECK_THAT(scopes.import()->warnings[0], Contains("To keep the running statistics: --modes as-exported"));
-  const ImportOptions required{.batch = 4, .require_normalization = true};
+  CHECK(scopes.import({.batch = 4, .modes_are_given = true})->warnings.empty());  // the user has answered
+  CHECK(outcome(scopes.import({.batch = 4, .strict = true, .modes_are_given = true})) == "ok");
+  const ImportOptions required{.batch = 4, .require_normalization = true, .modes_are_given = true};
   CHECK_THAT(outcome(scopes.import(required)), StartsWith("4: the model has 1 batch normalization in evaluation mode"));
   onnx::StringStringEntryProto& scope = *scopes.graph().mutable_node(0)->add_metadata_props();
   scope.set_key("pkg.torch.onnx.name_scopes");
@@ -616,27 +618,44 @@ TEST_CASE("an exporter that folded batch normalizations, or writes them for eval
 }
 
 TEST_CASE("an export for evaluation is told from one that never had batch normalization") {
-  const auto chain = [](const std::string& weight, const std::string& bias, bool required = false) {
+  const auto chain = [](const std::string& weight, const std::string& bias, bool required = false, int count = 9) {
     ModelBuilder build;
     build.model.set_producer_name("pytorch");
     build.input("x0", {"N", "3", "8", "8"});
-    for (int i = 0; i < 9; ++i) {
+    // A name that begins with a dot is that of a module's own tensor, as "3.weight".
+    const auto named = [](const std::string& n, const std::string& name) {
+      return name.starts_with('.') ? n + name : name + n;
+    };
+    for (int i = 0; i < count; ++i) {
       const std::string n = std::to_string(i);
-      build.weight(n + weight, {3, 3, 3, 3}).weight(n + bias, {3}, static_cast<float>(i));
-      build.conv("x" + n, n + weight, n + bias, "x" + std::to_string(i + 1));
+      build.weight(named(n, weight), {3, 3, 3, 3}).weight(named(n, bias), {3}, static_cast<float>(i));
+      build.conv("x" + n, named(n, weight), named(n, bias), "x" + std::to_string(i + 1));
     }
-    build.output("x9");
+    build.output("x" + std::to_string(count));
     return build.import({.batch = 4, .require_normalization = required});
   };
-  const auto folded = chain("onnx::Conv_w", "onnx::Conv_b"), vgg = chain(".weight", ".bias");
+  const auto folded = chain("w", "b"), vgg = chain(".weight", ".bias");
   REQUIRE(outcome(folded) == "ok");
   REQUIRE(folded->warnings.size() == 1);
   CHECK_THAT(folded->warnings[0], Contains("TrainingMode.TRAINING, do_constant_folding=False, dynamo=False"));
   CHECK(vgg->warnings.empty());
   // If normalizations are required, they are reported missing both where they were folded and where there never were
   // any.
-  CHECK_THAT(outcome(chain("onnx::Conv_w", "onnx::Conv_b", true)), StartsWith("4: 9 of 9 convolutions have a bias"));
+  CHECK_THAT(outcome(chain("w", "b", true)), StartsWith("4: 9 of 9 convolutions have a bias"));
   CHECK_THAT(outcome(chain(".weight", ".bias", true)), StartsWith("4: the model has no batch normalization."));
+  // In a small network, names tell: those of TorchScript's exporter, onnxsim, onnxruntime and onnxslim. weight_norm
+  // leaves the bias alone.
+  for (const std::string name :
+       {"onnx::Conv_", "_v_", "ConvBnFusion_W_", "/1/BatchNormalization_output_0_weight"}) {
+    const auto small = chain(name + "1", name + "2", false, 2);
+    REQUIRE(outcome(small) == "ok");
+    REQUIRE(small->warnings.size() == 1);
+    const std::string said = "the weight and the bias of 2 of 2 convolutions were computed during the export, as '";
+    CHECK_THAT(small->warnings[0], StartsWith(said + name));
+  }
+  CHECK(chain("onnx::Conv_1", ".bias", false, 2)->warnings.empty());
+  CHECK(chain("w", "b", false, 2)->warnings.empty());
+  CHECK(chain(".weight", ".bias", false, 2)->warnings.empty());
 }
 
 // What a plan needs of a model: the large weights stay in their files, and all findings about them are still reported.

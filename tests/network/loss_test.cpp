@@ -529,6 +529,83 @@ TEST_CASE("an activation before the loss is left out, whatever moves its result"
   }
 }
 
+// Of scikit-learn, and of modules that return both probabilities.
+TEST_CASE("the probabilities of two classes are trained by their cross entropy, which is that of 0 and the score") {
+  struct Form {
+    const char* complement;
+    bool first, reshaped, is_pair, undecided = false;
+  };
+  for (const Form form : {Form{"Sub", true, false, true}, Form{"Sub", false, false, true},
+                          Form{"Sub", true, true, true}, Form{"Add", true, false, true},
+                          Form{"Sigmoid", false, true, true}, Form{"Sub", true, false, false},
+                          Form{"Sub", true, false, true, true}, Form{"Sub", true, false, false, true}}) {
+    CAPTURE(form.complement, form.first, form.reshaped, form.is_pair, form.undecided);
+    ScoredRows b;
+    const ValueId flat = b.value("flat", ValueKind::input, {DataType::f32, {kBatch, {5}}});
+    const ValueId column = b.value("column", ValueKind::parameter, {DataType::f32, {{5}, {1}}});
+    const ValueKind kind = form.undecided ? ValueKind::parameter : ValueKind::constant;
+    const ValueId one = b.value("one", kind, {DataType::f32, {{1}}});
+    const double number = form.is_pair ? 1.0 : 0.5;
+    b.network.values[one].undecided = form.undecided;
+    if (form.undecided) b.network.values[one].number = number;
+    else b.network.values[one].constant = ConstantData{.reals = {number}};
+    ValueId score = b.node("MatMul", {flat, column});
+    if (form.reshaped) score = b.reshaped(score, {-1});
+    ValueId p = b.node("Sigmoid", {score});
+    ValueId other = std::string(form.complement) == "Sub"   ? b.node("Sub", {one, p})
+                    : std::string(form.complement) == "Add" ? b.node("Add", {b.node("Neg", {p}), one})
+                                                            : b.node("Sigmoid", {b.node("Neg", {score})});
+    if (form.reshaped) p = b.reshaped(p, {-1, 1}), other = b.reshaped(other, {-1, 1});
+    const ValueId both = b.node("Relu", {p});  // whose node becomes the concatenation
+    Node& concat = b.network.nodes.back();
+    concat.op = "Concat";
+    concat.inputs = form.first ? std::vector{other, p} : std::vector{p, other};
+    concat.attributes["axis"] = int64_t{1};
+    b.network.values[both].type.dims = {kBatch, {2}};
+    b.network.outputs = {both};
+    std::vector<std::string> notes;
+    StatedLoss stated;
+    REQUIRE(attach_loss(b.network, LossKind::softmax_cross_entropy, notes, &stated).ok());
+    CHECK(stated.warning.empty());
+    std::string names;
+    for (const Node& node : b.network.nodes) names += node.op + " ";
+    if (!form.is_pair) {
+      CHECK_THAT(names, Catch::Matchers::EndsWith("Concat SoftmaxCrossEntropyLoss "));
+      continue;
+    }
+    CHECK(names == (form.reshaped ? "MatMul Reshape Reshape Pad SoftmaxCrossEntropyLoss "
+                                  : "MatMul Pad SoftmaxCrossEntropyLoss "));
+    REQUIRE(notes.size() == 1);
+    CHECK_THAT(notes[0], Catch::Matchers::EndsWith("(Concat) is removed: the loss includes it"));
+    const Node& pad = b.network.nodes[NodeId(b.network.nodes.size() - 2)];
+    CHECK(NodeView(b.network, pad).integers("pads") ==
+          (form.first ? std::vector<int64_t>{0, 1, 0, 0} : std::vector<int64_t>{0, 0, 0, 1}));
+    CHECK(b.of_input(0) == Dims{kBatch, {2}});
+    const auto inferred = find_op("Pad")->infer(NodeView(b.network, pad));
+    REQUIRE(inferred.ok());
+    CHECK((*inferred)[0].dims == Dims{kBatch, {2}});
+    CHECK(build_task_graph(b.network, {.batch = 8}).ok());
+  }
+}
+
+TEST_CASE("a loss on scores warns of an output of probabilities") {
+  const auto warning = [](const std::vector<std::string>& ops, LossKind kind) {
+    Builder b = ends_in({kBatch, {7}}, ops);
+    std::vector<std::string> notes;
+    StatedLoss stated;
+    REQUIRE(attach_loss(b.network, kind, notes, &stated).ok());
+    return stated.warning;
+  };
+  CHECK_THAT(warning({"MatMul", "Sigmoid"}, LossKind::softmax_cross_entropy),
+             Catch::Matchers::StartsWith("output 'Sigmoid1.0' consists of probabilities: softmax-cross-entropy"));
+  CHECK_THAT(warning({"MatMul", "Softmax", "Identity"}, LossKind::binary_cross_entropy),
+             Catch::Matchers::Contains("bce-logits applies a sigmoid to them"));
+  CHECK(warning({"MatMul", "Sigmoid"}, LossKind::binary_cross_entropy).empty());
+  CHECK(warning({"MatMul", "Softmax"}, LossKind::softmax_cross_entropy).empty());
+  CHECK(warning({"MatMul", "Sigmoid"}, LossKind::mse).empty());
+  CHECK(warning({"MatMul", "Sigmoid", "Neg"}, LossKind::softmax_cross_entropy).empty());
+}
+
 // Of JAX and TensorFlow.
 TEST_CASE("a trailing softmax that is spelled out is removed") {
   for (const bool same : {true, false}) {  // whether the sum is of the same powers

@@ -251,6 +251,37 @@ TEST_CASE("batch normalization moves its statistics as PyTorch's, and evaluates 
         1e-5);
 }
 
+// A number that is not finite makes another one only where PyTorch's evaluation mode does: dx = scale / std * dy.
+TEST_CASE("the gradient by frozen statistics does not read x, and a masked gradient is 0 whatever it was") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const bool with_relu : {false, true}) {
+    for (const bool all_frozen : {false, true}) {  // then x is not kept
+      CAPTURE(with_relu, all_frozen);
+      const auto channels = [](ValueKind kind, bool frozen) {
+        return SampleInput{.dims = {{2}}, .kind = kind, .frozen = frozen};
+      };
+      const auto activation = with_relu ? FusedActivation::relu : FusedActivation::none;
+      const Sample sample{
+          .inputs = {{.dims = {kBatch, {2}, {1}, {3}}},
+                     channels(ValueKind::parameter, all_frozen),
+                     channels(ValueKind::parameter, all_frozen),
+                     channels(ValueKind::statistic, false),
+                     channels(ValueKind::statistic, false)},
+          .attributes = {{"epsilon", 0.0}},
+          .marks = {.activation = activation, .frozen_statistics = true}};
+      const Values x = {1, -2, kInfinity, 4, -1, 5};
+      Run run("BatchNormalization", sample, {x, {2, 3}, {0, 0}, {0, 0}, {4, 9}});
+      const Values dx = run.gradient(0, {1, kInfinity, 3, kInfinity, NAN, 6});
+      CHECK(dx[0] == 1);
+      CHECK(dx[1] == (with_relu ? 0 : kInfinity));
+      CHECK(dx[2] == 3);
+      CHECK(dx[3] == kInfinity);
+      CHECK((with_relu ? dx[4] == 0 : std::isnan(dx[4])));
+      CHECK(dx[5] == 6);
+    }
+  }
+}
+
 TEST_CASE("normalizations of groups, of channels and by the root of the mean square as PyTorch's") {
   const auto row = [](int64_t elements) { return SampleInput{.dims = {{elements}}, .kind = ValueKind::parameter}; };
   const auto sample = [&](Dims x, int64_t factors, std::map<std::string, NodeAttribute> attributes, int opset) {

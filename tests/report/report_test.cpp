@@ -188,7 +188,7 @@ TEST_CASE("a diff counts recomputed tasks over an iteration, as it does bytes an
 }
 
 TEST_CASE("the figures of a plan are of one iteration, and its overhead is over the unconstrained plan") {
-  Plan plan{.sub_batch = 8, .rounds = 3};
+  Plan plan{.sub_batch = 8, .rounds = 3, .last_sub_batch = 8};
   plan.summary = {.arena_bytes = 4096, .offloaded_bytes = 600, .prefetched_bytes = 300, .iteration_seconds = 1.5};
   const TensorId a = plan.tensors.push_back({.name = "a", .bytes = 100});
   const TensorId b = plan.tensors.push_back({.name = "b", .bytes = 20});
@@ -204,4 +204,10 @@ TEST_CASE("the figures of a plan are of one iteration, and its overhead is over 
   CHECK(format_overhead(-0.0004) == "0%");
   CHECK(format_overhead(-0.02) == "-2%");
   CHECK(csv_figures(figures).starts_with("4096,8,3,1.5,"));
+  // A smaller last round recomputes its share. The trainer copies whole buffers in it, too.
+  plan.last_sub_batch = 2;
+  const PlanFigures smaller = figures_of(plan, 1.2);
+  CHECK(smaller.recomputed_bytes == 2 * 120 + 30);
+  CHECK(smaller.recomputed_tasks == 3);
+  CHECK(smaller.moved_bytes() == 900);
 }

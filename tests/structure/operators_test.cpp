@@ -37,6 +37,7 @@ const std::map<std::string, std::string> kMayName = {
     {"network/row_order", "a Reshape and a Flatten keep the elements in one sequence"},
     {"network/standardized_weights", "a pattern: the normalization of a weight"},
     {"network/unexpanded", "a pattern: an Expand before what broadcasts"},
+    {"network/two_classes", "a pattern: the probabilities of two classes from one score"},
     {"network/simplify/builder", "Constant, and operators without kernels that it takes apart: sequences, Pad"},
     {"network/simplify/findings", "a pattern: convolutions whose batch normalizations were folded"},
     {"network/simplify/findings_tensorflow", "patterns: a bias after a layer, a batch normalization that is computed"},

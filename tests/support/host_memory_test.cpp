@@ -107,6 +107,20 @@ TEST_CASE(
   CHECK(processors(machine.root()) == 1);
 }
 
+TEST_CASE("whether bf16 multiplies faster is told by the processor's features and vendor") {
+  using plimsoll::processor_multiplies_bf16_faster;
+  const FakeMachine machine;
+  CHECK(!processor_multiplies_bf16_faster(machine.root()));
+  const auto faster = [&](const std::string& vendor, const std::string& flags) {
+    machine.put("/proc/cpuinfo", "processor\t: 0\nvendor_id\t: " + vendor + "\nflags\t\t: fpu " + flags + "\n");
+    return processor_multiplies_bf16_faster(machine.root());
+  };
+  CHECK(faster("AuthenticAMD", "avx512_bf16"));
+  CHECK(!faster("GenuineIntel", "avx512_bf16 clflush"));
+  CHECK(faster("GenuineIntel", "avx512_bf16 amx_bf16"));
+  CHECK(!faster("AuthenticAMD", "avx512f avx512_bf16x"));
+}
+
 TEST_CASE("what threads waited for a processor is added up, and is nothing where the system does not say") {
   using plimsoll::queued_seconds;
   const FakeMachine machine;

@@ -56,7 +56,7 @@ class CompileCommand final : public Command {
       fmt::print("{}\n", json_of(planned.plan).text());
       return last_word(planned);
     }
-    console.say(describe(planned.plan));
+    console.say(describe(planned));
     if (dry_run_) return last_word(planned);
     console.say(
         fmt::format("\nwrote {}. Next:\n  cmake -S {} -B {}/build && cmake --build {}/build -j \"$(nproc)\"\n"

@@ -158,10 +158,9 @@ class Doctor {
     add(Finding::State::ok, "CPU",
         fmt::format("{}, {}{}{}", model.empty() ? "unknown" : model, counted(all_cores, "core"),
                     usable < all_cores ? fmt::format(", {} of them available to this process", usable) : "", units));
-    const bool faster = multiplies_bf16_faster(has("amx_bf16"), has("avx512_bf16"),
-                                               field_of("/proc/cpuinfo", "vendor_id") == "GenuineIntel");
     add(Finding::State::ok, "bf16",
-        faster ? "saves memory and time: products are faster than in fp32"
+        processor_multiplies_bf16_faster()
+               ? "saves memory and time: products are faster than in fp32"
                : "saves memory, not time: products are no faster than in fp32");
     const int64_t all = kibibytes(field_of("/proc/meminfo", "MemTotal")),
                   free = kibibytes(field_of("/proc/meminfo", "MemAvailable"));

@@ -129,13 +129,18 @@ class InspectCommand final : public Command {
     if (batch_ < 1) return Error{ExitCode::usage, "--batch is less than 1"};
     PLIMSOLL_ASSIGN(const auto dims, sizes_by_name(dims_));
     PLIMSOLL_ASSIGN(const auto inputs, numbers_by_name(inputs_));
+    const TrainedRequest request = patterns_.request();
     PLIMSOLL_ASSIGN(ImportedModel model,
-                    import_onnx(what_, {.batch = batch_, .dims = dims, .inputs = inputs, .output = patterns_.output}));
+                    import_onnx(what_, {.batch = batch_,
+                                        .dims = dims,
+                                        .inputs = inputs,
+                                        .output = patterns_.output,
+                                        .modes_are_given = request.modes != Modes::asked ||
+                                                           !request.frozen_statistics.empty()}));
     if (!patterns_.output.empty()) {
       PLIMSOLL_TRY(choose_output(model.network, patterns_.output, model.notes));
       prune_dead_nodes(model.network);
     }
-    const TrainedRequest request = patterns_.request();
     if (!model.perhaps_merged.empty() && !request.assume_shared) model.warnings.push_back(model.perhaps_merged);
     if (const Status status =
             decide_modes(model.network, model.states_modes, request.modes, !request.frozen_statistics.empty());

@@ -51,7 +51,7 @@ class PlanCommand final : public Command {
       PlanText text(planned.plan);
       PLIMSOLL_TRY(write_file(output_, [&] { return text.next(); }));
     }
-    if (!json_) console.say(describe(planned.plan));
+    if (!json_) console.say(describe(planned));
     if (!json_ && for_a_person) console.note("-o plan.json writes the plan, and -o - prints it");
     return last_word(planned);
   }

@@ -116,7 +116,7 @@ class TrainCommand final : public Command {
                                                      console.messages()));
       const Plan& made = planned.plan;
       PLIMSOLL_TRY(write_family(trainer.directory, family(), {made.batch, made.sub_batch, made.rounds, trainer.ranks}));
-      console.say(describe(made));
+      console.say(describe(planned));
       return last_word(planned);
     };
     PLIMSOLL_TRY(make_trainer(trainer, console.messages()));

@@ -31,6 +31,15 @@ bool are_siblings(std::string_view weight, std::string_view bias) {
          bias.substr(dot + 1) == "bias";
 }
 
+// The names of what TorchScript's exporter, onnxsim, onnxruntime and onnxslim make of a convolution and the batch
+// normalization after it. A module's weight and bias keep their names, and so does the bias of a convolution whose
+// weight is computed, as by weight_norm.
+bool is_named_by_folding(const Value& weight) {
+  const std::string_view name = weight.initializer;
+  return name.starts_with("onnx::Conv_") || name.starts_with("_v_") || name.starts_with("ConvBnFusion_") ||
+         name.find("BatchNormalization_output_") != name.npos;
+}
+
 // torch's dynamo exporter records on a node the optimizer rule that created it.
 int64_t count_told_folded(const Model& model) {
   int64_t count = 0;
@@ -51,8 +60,9 @@ int64_t count_bad(const ModelTensor& tensor) {
 
 }  // namespace
 
-Status find_folded_normalization(const Model& model, const Network& network, bool required,
+Status find_folded_normalization(const Model& model, const Network& network, const SimplifyOptions& options,
                                  std::vector<std::string>& warnings) {
+  const bool required = options.require_normalization;
   const auto found = [&](std::string what) -> Status {
     if (required)
       return Error{
@@ -70,7 +80,8 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
         fmt::format("tf2onnx folded {} of the model into other layers: {} trained as a scale and a shift at most. "
                     "plimsoll.export of the Keras model (docs/python.md) keeps them",
                     counted(folded, "batch normalization"), folded == 1 ? "it is" : "they are"));
-  int convolutions = 0, with_bias = 0, renamed = 0, frozen = 0;
+  int convolutions = 0, with_bias = 0, renamed = 0, made = 0, frozen = 0;
+  std::string first_made;
   for (const Node& node : network.nodes) {
     if (node.op == "BatchNormalization") {
       const auto mode = node.attributes.find("training_mode");
@@ -85,12 +96,13 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
     // A weight that is computed in the model, such as a standardized one, has no name of its own to lose.
     const Value &weight = network.values[node.inputs[1]], &bias = network.values[node.inputs[2]];
     renamed += !weight.initializer.empty() && !are_siblings(weight.name, bias.name);
+    if (is_named_by_folding(weight) && is_named_by_folding(bias) && made++ == 0) first_made = weight.name;
   }
   if (frozen > 0 && network.modes_are_stated) return {};
   // torch's dynamo exporter writes the same node for a module in train() and in eval().
   if (frozen > 0 && came_from_dynamo(model)) return {};
   // If the file states the modes, the user is asked (compiler/network/modes.h).
-  if (frozen > 0 && !required && states_modes(model)) return {};
+  if (frozen > 0 && !required && (states_modes(model) || options.modes_are_given)) return {};
   const bool torch = model.producer == "pytorch";
   if (frozen > 0)
     return found(
@@ -99,6 +111,12 @@ Status find_folded_normalization(const Model& model, const Network& network, boo
                     counted(frozen, "batch normalization"),
                     torch ? fmt::format("To export it for training: {}", kTorchLine)
                           : "To keep the running statistics: --modes as-exported"));
+  if (made > 0 && torch)
+    return found(
+        fmt::format("the weight and the bias of {} of {} convolutions were computed during the export, as '{}': the "
+                    "model was probably exported for evaluation, with its batch normalizations folded into the "
+                    "convolutions. Export it for training: {}",
+                    made, convolutions, first_made, kTorchLine));
   // VGG has biases and no normalization by design, and its weights keep their names.
   if (convolutions >= kConvolutions && with_bias * 4 >= convolutions * 3 && renamed * 2 >= convolutions && torch)
     return found(

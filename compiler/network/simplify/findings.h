@@ -6,15 +6,17 @@
 
 #include "compiler/ir/model.h"
 #include "compiler/ir/network.h"
+#include "compiler/network/simplify/options.h"
 #include "compiler/support/status.h"
 
 namespace plimsoll {
 
 // A convolutional network without batch normalization whose convolutions all have biases is most likely an evaluation
 // export in which the normalizations were folded; it trains badly. In a file of tf2onnx, names tell what was folded.
-// Error if they are `required`: invalid_model, also for a network that apparently never had any. torch's dynamo
-// exporter records no training mode, so for its files the presence of normalizations is sufficient.
-Status find_folded_normalization(const Model& model, const Network& network, bool required,
+// Normalizations in evaluation mode get a warning unless the user has given the modes. Error if normalizations are
+// required: invalid_model, also for a network that apparently never had any. torch's dynamo exporter records no
+// training mode, so for its files the presence of normalizations is sufficient.
+Status find_folded_normalization(const Model& model, const Network& network, const SimplifyOptions& options,
                                  std::vector<std::string>& warnings);
 
 // Batch normalizations of a file of tf2onnx that are no longer computed: their statistics are part of other constants.

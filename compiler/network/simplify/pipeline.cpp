@@ -51,7 +51,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   // Findings to report to the user.
   complete_reasons(model, made.network, made.reasons);
   made.states_modes = states_modes(model);
-  PLIMSOLL_TRY(find_folded_normalization(model, made.network, options.require_normalization, made.warnings));
+  PLIMSOLL_TRY(find_folded_normalization(model, made.network, options, made.warnings));
   find_dropped_biases(model, made.network, made.warnings);
   find_doubled_biases(model, made.warnings);
   PLIMSOLL_TRY(find_merged_weights(model, had_constants, made.network, made.perhaps_merged, made.warnings));

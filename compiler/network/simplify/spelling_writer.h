@@ -182,6 +182,7 @@ Result<Nodes> col2im(Writer& w);
 Result<Nodes> fourier_transform(Writer& w);
 Result<Nodes> fourier_transforms_of_frames(Writer& w);
 // `given`: the scales or sizes, one entry per dimension.
+std::string resize_images(Writer& w, const std::string& x, const KnownValue& given);
 Result<Nodes> resize_volume(Writer& w, const KnownValue* given);
 Result<Nodes> tile(Writer& w);
 Result<Nodes> reduce_sum(Writer& w);

@@ -28,6 +28,7 @@
 //   TensorScatter     Split, Concat
 //   CastLike     Cast          RandomUniformLike, RandomNormalLike     RandomUniform, RandomNormal
 //   Resize with mode cubic, or with antialias     a MatMul with a constant matrix for each axis
+//   Resize to the nearest pixel before opset 11, of which one axis shrinks and another grows     two Resizes
 //   Upsample           Resize, as in opset 10
 //   Tile               Expand, if it repeats dimensions of 1
 //   SoftmaxCrossEntropyLoss of probabilities     LogSoftmax, Mul, ReduceSum, ReduceMean, Neg

@@ -5,6 +5,11 @@
 //
 //   [N, H, W, C] ─► [N, C, H, W]   height and width   [N, C, h, w] ─► [N, h, w, C]
 //
+// A product with a matrix needs no such transpositions: [N, H, W, C] is [N, H, W·C] for it.
+//
+// Before opset 11, a nearest Resize rounds up along axes that shrink, and down along others: an image of which one axis
+// shrinks and the other grows is resized in two nodes.
+//
 // Upsample, the name before opset 10, becomes Resize as opset 10 defines it.
 #include <fmt/format.h>
 
@@ -21,7 +26,8 @@ struct ResizedAxis {
   double scale = 1;
 };
 
-// Only the last two axes may change. nullopt: unknown, or other axes change; the operator reports the error.
+// Only the last two axes may change, or the two before the last. nullopt: unknown, or other axes change; the operator
+// reports the error.
 std::optional<std::vector<ResizedAxis>> resized_axes_of(const Writer& w) {
   const Dims& x = w.x();
   const KnownValue *scales = w.known(2), *sizes = w.known(3);
@@ -44,11 +50,14 @@ std::optional<std::vector<ResizedAxis>> resized_axes_of(const Writer& w) {
       if (!example) axis.out = size.value;
       axis.scale = static_cast<double>(axis.out) / static_cast<double>(axis.in);
     }
-    const bool changes = axis.scale != 1;
-    if (axis.out < 1 || (changes && (x[i].batch || i + 2 < x.size()))) return std::nullopt;
+    if (axis.out < 1 || (axis.scale != 1 && x[i].batch)) return std::nullopt;
     axes.push_back(axis);
   }
-  return axes;
+  if (axes.size() < 2) return std::nullopt;
+  const bool channels_last = axes.back().scale == 1 && axes.size() > 2;
+  const auto kept = std::ssize(axes) - (channels_last ? 3 : 2);
+  const bool others = std::any_of(axes.begin(), axes.begin() + kept, [](const ResizedAxis& a) { return a.scale != 1; });
+  return others ? std::nullopt : std::optional(std::move(axes));
 }
 
 // The input position of the result's element `o`. nullopt: an unsupported mode.
@@ -128,19 +137,69 @@ Nodes resize_channels_last(Writer& w, const KnownValue& given) {
     else turned.ints.push_back(axis == 0 ? Dim{-1} : given.integer(axis));
   }
   const std::string images = w.write("Transpose", {w.input(0)}, "perm", {0, 3, 1, 2});
-  const std::string numbers = w.constant(turned);
-  std::vector<std::string> inputs = {images};
-  if (w.opset() >= 11) inputs.emplace_back();  // the region of interest
-  if (!given.real()) inputs.emplace_back();
-  inputs.push_back(numbers);
-  const std::string resized = w.write("Resize", inputs);
-  for (const ModelAttribute& attribute : w.node().attributes)
-    if (attribute.name != "scales") w.take_over(attribute);
+  const std::string resized = resize_images(w, images, turned);
   w.write("Transpose", {resized}, "perm", {0, 2, 3, 1});
   return w.finish();
 }
 
+void write_one_resize(Writer& w, const std::string& x, const KnownValue& given) {
+  const std::string numbers = w.constant(given);
+  std::vector<std::string> inputs = {x};
+  if (w.opset() >= 11) inputs.emplace_back();  // the region of interest
+  if (!given.real()) inputs.emplace_back();
+  inputs.push_back(numbers);
+  w.write("Resize", inputs);
+  for (const ModelAttribute& attribute : w.node().attributes)
+    if (attribute.name != "scales") w.take_over(attribute);
+}
+
+// Whether a nearest Resize rounds both up and down.
+bool rounds_both_ways(const Writer& w, const KnownValue* given) {
+  if (w.opset() >= 11 || w.text("mode", "nearest") != "nearest" || !given || !given->real()) return false;
+  const auto count = given->elements().value_or(0);
+  bool shrinks = false, grows = false;
+  for (int64_t i = 0; i < count; ++i) {
+    const double scale = given->number(static_cast<size_t>(i));
+    shrinks |= scale < 1;
+    grows |= scale > 1;
+  }
+  return shrinks && grows;
+}
+
+// The value with the axis i at its new size.
+std::optional<std::string> resize_by_product(Writer& w, const std::string& x, const std::vector<ResizedAxis>& axes,
+                                             size_t i) {
+  const bool last = i + 1 == axes.size();
+  const auto matrix = matrix_of(w, axes[i], last);
+  if (!matrix) return std::nullopt;
+  const std::string factors = w.constant(*matrix);
+  if (last) return w.write("MatMul", {x, factors});
+  if (i + 2 == axes.size()) return w.write("MatMul", {factors, x});
+  Ints rows(i, 0), whole(i, 0);  // 0: the dimension does not change
+  rows.insert(rows.end(), {axes[i].in, -1});
+  for (size_t k = i; k < axes.size(); ++k) whole.push_back(axes[k].out);
+  const std::string product = w.write("MatMul", {factors, w.write("Reshape", {x}, "shape", rows)});
+  return w.write("Reshape", {product}, "shape", whole);
+}
+
 }  // namespace
+
+// One Resize with the attributes of the node, or two.
+std::string resize_images(Writer& w, const std::string& x, const KnownValue& given) {
+  if (!rounds_both_ways(w, &given)) {
+    write_one_resize(w, x, given);
+    return w.last();
+  }
+  std::string value = x;
+  for (const bool shrinking : {true, false}) {
+    KnownValue part{.element = given.element, .dims = given.dims};
+    for (size_t i = 0; i < static_cast<size_t>(given.elements().value_or(0)); ++i)
+      part.reals.push_back((given.number(i) < 1) == shrinking ? given.number(i) : 1);
+    write_one_resize(w, value, part);
+    value = w.last();
+  }
+  return value;
+}
 
 // The scales are an attribute in opset 7, an input in opset 9.
 Result<Nodes> upsample(Writer& w) {
@@ -163,20 +222,20 @@ Result<Nodes> resize(Writer& w) {
   const std::string mode = w.text("mode", "nearest");
   const KnownValue* given = scales_or_sizes(w);
   if (w.x().size() == 5) return resize_volume(w, given);
-  if (mode != "cubic" && !(mode == "linear" && w.integer("antialias", 0) != 0))
-    return has_channels_last(w, given) ? resize_channels_last(w, *given) : Nodes{};
+  if (mode != "cubic" && !(mode == "linear" && w.integer("antialias", 0) != 0)) {
+    if (has_channels_last(w, given)) return resize_channels_last(w, *given);
+    if (!rounds_both_ways(w, given)) return Nodes{};
+    resize_images(w, w.input(0), *given);
+    return w.finish();
+  }
   const auto axes = w.opset() < 11 ? std::nullopt : resized_axes_of(w);
-  if (!axes || axes->size() < 2) return Nodes{};
-  const size_t rank = axes->size();
+  if (!axes) return Nodes{};
   std::string value = w.input(0);
-  for (const size_t i : {rank - 1, rank - 2}) {
-    const ResizedAxis& axis = (*axes)[i];
-    if (axis.scale == 1) continue;
-    const bool last = i == rank - 1;
-    const auto matrix = matrix_of(w, axis, last);
-    if (!matrix) return Nodes{};
-    const std::string factors = w.constant(*matrix);
-    value = last ? w.write("MatMul", {value, factors}) : w.write("MatMul", {factors, value});
+  for (size_t i = axes->size(); i-- > 0;) {
+    if ((*axes)[i].scale == 1) continue;
+    const auto resized = resize_by_product(w, value, *axes, i);
+    if (!resized) return Nodes{};
+    value = *resized;
   }
   if (value == w.input(0)) w.write("Identity", {value});
   return w.finish();

@@ -37,7 +37,7 @@ void write_in_two(Writer& w, Step step) {
 }
 
 // One of the two Resizes. `given` has an entry for each of the five dimensions; in sizes, -1 is the number of samples.
-void write_resize(Writer& w, const std::string& x, const KnownValue& given, bool depth) {
+void write_part(Writer& w, const std::string& x, const KnownValue& given, bool depth) {
   KnownValue four{.element = given.element, .dims = {{4}}};
   const Dims& volume = w.x();
   if (given.real()) {
@@ -48,14 +48,7 @@ void write_resize(Writer& w, const std::string& x, const KnownValue& given, bool
   } else {
     four.ints = {{-1}, {volume[1].value * volume[2].value}, given.integer(3), given.integer(4)};
   }
-  const std::string numbers = w.constant(four);
-  std::vector<std::string> inputs = {x};
-  if (w.opset() >= 11) inputs.emplace_back();  // the region of interest
-  if (!given.real()) inputs.emplace_back();
-  inputs.push_back(numbers);
-  w.write("Resize", inputs);
-  for (const ModelAttribute& attribute : w.node().attributes)
-    if (attribute.name != "scales") w.take_over(attribute);
+  resize_images(w, x, four);
 }
 
 }  // namespace
@@ -70,7 +63,7 @@ Result<Nodes> resize_volume(Writer& w, const KnownValue* given) {
     if (given->real() ? i < 2 && given->number(i) != 1 : i == 1 && given->integer(i) != x[i]) return Nodes{};
     if (!given->real() && i > 1 && given->integer(i).batch) return Nodes{};
   }
-  write_in_two(w, [&](const std::string& part, bool of_depth) { write_resize(w, part, *given, of_depth); });
+  write_in_two(w, [&](const std::string& part, bool of_depth) { write_part(w, part, *given, of_depth); });
   return w.finish();
 }
 

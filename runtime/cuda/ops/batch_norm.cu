@@ -302,7 +302,8 @@ __global__ void gradient_kernel(Activation activation, Index n, Index pixels, In
   cuda::store_few(dx + kAtOnce * number,
                   cuda::by_element(
                       [&](float from, float slope, float result, float of_slope, float of_x, float constant) {
-    return activation.gradient(slope, result) * of_slope + (from * of_x + constant);
+    // With frozen statistics of_x is 0. The product would be NaN where x is not finite, or dy, read in its place.
+    return activation.gradient(slope, result) * of_slope + (of_x == 0 ? constant : from * of_x + constant);
                       },
                       u, v, w, c.load(p), c.load(p + channels), c.load(p + 2 * channels)));
 }
@@ -314,7 +315,7 @@ std::unique_ptr<Kernel> backward(const BatchNormAttrs& attrs, std::span<const Op
   const bool adds_scale = cuda::adds(operands[7]), adds_bias = cuda::adds(operands[8]);
   return cuda::kernel([=](const RunContext& context, std::byte* const* operand, std::byte* workspace) {
     const T *dy = cuda::in<T>(operand, 1), *y = cuda::in<T>(operand, 5);
-    // Without dscale and with frozen statistics x may be absent: its factors are 0.
+    // Without dscale and with frozen statistics x may be absent: it is not needed.
     const T* const x = operand[0] ? cuda::in<T>(operand, 0) : dy;
     float* const p = reinterpret_cast<float*>(workspace + sums_bytes(shape));
     const BackwardEnd end{.count = static_cast<double>(shape.count),

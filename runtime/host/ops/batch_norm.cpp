@@ -243,8 +243,9 @@ class BatchNormBackwardKernel final : public Kernel {
   void run(const Activation& activation, std::byte* const* operands, std::byte* workspace) {
     using P = host::Planes<kBlock>;
     const T *dy = host::in<T>(operands, 1), *y = host::in<T>(operands, 5);
-    const T* x = operands[0] ? host::in<T>(operands, 0) : dy;  // if absent, its factors are 0
+    const T* x = operands[0] ? host::in<T>(operands, 0) : dy;  // if absent, it is not needed
     const float* mean = host::in(operands, 3);
+    const bool frozen = attrs_.frozen;
     T* dx = host::out<T>(operands, 6);
     const int64_t channels = shape_.channels, floats = parts_.floats;
     Sums* sums = reinterpret_cast<Sums*>(workspace);
@@ -270,7 +271,7 @@ class BatchNormBackwardKernel final : public Kernel {
         return [=](auto load, int64_t i) {
           const auto g = load(dy + base + i);
           if constexpr (std::is_same_v<Activation, PlainOutput>) return g;
-          else return load(y + base + i) > 0 ? g : g - g;
+          else return load(y + base + i) > 0 ? g : typename P::Vector{};
         };
       }
     };
@@ -304,6 +305,8 @@ class BatchNormBackwardKernel final : public Kernel {
       for (int64_t begin = part.first; begin < part.end; begin += kNormChunk) {
         const int64_t end = std::min(begin + kNormChunk, part.end);
         const auto write = [&](auto of) {
+          // No product of x and 0: it would be NaN where x is not finite, or dy, which is read in place of an absent x.
+          if (frozen) return P::map(dx + base, begin, end, [&](auto load, int64_t i) { return of(load, i) * a; });
           P::map(dx + base, begin, end, [&](auto load, int64_t i) {
             return of(load, i) * a + (load(x + base + i) * b + d);
           });
