@@ -9,11 +9,11 @@ namespace {
 
 using dnnl::memory;
 
-// The largest blocks: oneDNN multiplies at its full rate, each widened element takes part in some hundred products, and
-// the copies stay in the cache of a core or of some cores (docs/decisions/products.md).
-constexpr int64_t kMostRows = 1024, kMostColumns = 1024, kMostInner = 1024;
+// The most rows, columns and inner elements of a block: oneDNN multiplies at its full rate, each widened element takes
+// part in a thousand products, and the copies stay in the last cache (docs/decisions/products.md).
+constexpr int64_t kBlockLength = 1024;
 // Of several small matrices at once.
-constexpr int64_t kMostElements = 1 << 20;
+constexpr int64_t kMostElements = kBlockLength * kBlockLength;
 // Rows and columns of a block are whole vectors.
 constexpr int64_t kMultiple = 16;
 constexpr int64_t kParallelElements = 16384;
@@ -77,9 +77,9 @@ WidenedProduct::WidenedProduct(const RepeatedProduct::Sizes& sizes, const Series
       seeded_(series_.addend.has_value()),
       rounds_(sizes.result == DataType::bf16),
       most_{.count = 1,
-            .rows = length_of_blocks(sizes.rows, kMostRows),
-            .columns = length_of_blocks(sizes.columns, kMostColumns),
-            .inner = length_of_blocks(sizes.inner, kMostInner),
+            .rows = length_of_blocks(sizes.rows, kBlockLength),
+            .columns = length_of_blocks(sizes.columns, kBlockLength),
+            .inner = length_of_blocks(sizes.inner, kBlockLength),
             .adds = false} {
   const bool whole = most_.rows == sizes.rows && most_.columns == sizes.columns && most_.inner == sizes.inner;
   const int64_t largest = std::max({sizes.rows * sizes.inner, sizes.inner * sizes.columns, sizes.rows * sizes.columns});

@@ -171,7 +171,7 @@ const LossCase kLossCases[] = {
     {"accumulated, dx in f32", true, false, true, DataType::f32},
 };
 
-// Compares each algorithm on widened operands with the kernel for f32 on whole copies, and with itself on another number
+// Compares each algorithm on widened operands with the kernel for f32 on whole copies, and with itself on other numbers
 // of threads. The scratchpad depends on that number. So do the bits before AVX-512, where oneDNN multiplies f32 by its
 // gemm.
 void check_widened(const KernelMaker& maker, std::span<const OperandDesc> operands, double tolerance, double largest) {
