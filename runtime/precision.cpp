@@ -108,12 +108,15 @@ std::vector<OperandDesc> as_f32(std::span<const OperandDesc> operands) {
   return all;
 }
 
-std::vector<Algorithm> on_widened(std::vector<Algorithm> offered, std::span<const OperandDesc> operands) {
-  for (Algorithm& one : offered) {
+std::vector<Algorithm> named_widened(std::vector<Algorithm> offered) {
+  for (Algorithm& one : offered)
     one.name = one.name == Algorithm{}.name ? std::string(kWidened) : std::string(kWidened) + "_" + one.name;
-    one.workspace_bytes += widened_bytes(operands);
-  }
   return offered;
+}
+
+std::vector<Algorithm> on_widened(std::vector<Algorithm> offered, std::span<const OperandDesc> operands) {
+  for (Algorithm& one : offered) one.workspace_bytes += widened_bytes(operands);
+  return named_widened(std::move(offered));
 }
 
 std::unique_ptr<Kernel> on_widened(std::unique_ptr<Kernel> kernel, std::span<const OperandDesc> operands) {
@@ -125,27 +128,36 @@ std::string_view without_widened(std::string_view algorithm) {
   return algorithm.empty() ? std::string_view("default") : algorithm.substr(1);
 }
 
-std::vector<Algorithm> algorithms_in_any_precision(const KernelMaker& maker, std::span<const OperandDesc> operands) {
-  if (!uses_narrow(operands)) return maker.algorithms(maker.attrs, operands);
+std::vector<Algorithm> with_widened(std::string_view kernel, std::span<const OperandDesc> operands,
+                                    const ListAlgorithms& narrow, const ListAlgorithms& widened) {
+  if (!uses_narrow(operands)) return narrow();
   std::vector<Algorithm> all;
-  if (has_narrow_kernel(maker.name, operands)) {
+  if (has_narrow_kernel(kernel, operands)) {
     try {
-      all = maker.algorithms(maker.attrs, operands);
-      if (!may_be_slower_than_widened(maker.name)) return all;
+      all = narrow();
+      if (!may_be_slower_than_widened(kernel)) return all;
     } catch (const KernelError&) {
       // the library has f32 only
     }
   }
-  const std::vector<Algorithm> widened = on_widened(maker.algorithms(maker.attrs, as_f32(operands)), operands);
-  all.insert(all.end(), widened.begin(), widened.end());
+  const std::vector<Algorithm> more = widened();
+  all.insert(all.end(), more.begin(), more.end());
   return all;
+}
+
+std::vector<Algorithm> algorithms_in_any_precision(const KernelMaker& maker, std::span<const OperandDesc> operands) {
+  const auto own = [&] { return maker.algorithms(maker.attrs, operands); };
+  if (!uses_narrow(operands) || widens_itself(maker.name, operands)) return own();
+  return with_widened(maker.name, operands, own,
+                      [&] { return on_widened(maker.algorithms(maker.attrs, as_f32(operands)), operands); });
 }
 
 std::unique_ptr<Kernel> make_in_any_precision(const KernelMaker& maker, std::span<const OperandDesc> operands,
                                               std::string_view algorithm) {
   if (!uses_narrow(operands)) return maker.make(maker.attrs, operands, algorithm);
   const std::string named(algorithm.empty() ? algorithms_in_any_precision(maker, operands).front().name : algorithm);
-  if (!named.starts_with(kWidened)) return maker.make(maker.attrs, operands, named);
+  if (!named.starts_with(kWidened) || widens_itself(maker.name, operands))
+    return maker.make(maker.attrs, operands, named);
   return on_widened(maker.make(maker.attrs, as_f32(operands), without_widened(named)), operands);
 }
 

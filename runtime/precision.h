@@ -3,9 +3,12 @@
 // So each kernel works in every precision, with the same results as a kernel that reads and writes bf16 and computes in
 // f32.
 //
+// Some kernels widen parts of their operands themselves, which takes less workspace.
+//
 //   workspace  | narrow operand 0 as f32 | narrow operand 1 as f32 | … | workspace of the kernel for f32 |
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -26,6 +29,10 @@ bool has_narrow_kernel(std::string_view kernel, std::span<const OperandDesc> ope
 // Whether a narrow kernel of this name may be slower than the kernel for f32 on widened operands. Then both are offered
 // as algorithms.
 bool may_be_slower_than_widened(std::string_view kernel);
+
+// Whether the kernel of this name itself widens these operands, of which at least one is narrow: its algorithms() lists
+// algorithms on narrow operands and then on widened ones, by with_widened(). So it may widen them in parts.
+bool widens_itself(std::string_view kernel, std::span<const OperandDesc> operands);
 
 // Elements in memory order, from or to bf16 or f16. On the context's stream; the host's are complete on return.
 void widen_elements(const RunContext& context, DataType narrow, const std::byte* from, std::byte* to, int64_t elements);
@@ -61,12 +68,20 @@ bool uses_narrow(std::span<const OperandDesc> operands);
 // Of the first narrow operand; f32: there is none.
 DataType narrow_type(std::span<const OperandDesc> operands);
 std::vector<OperandDesc> as_f32(std::span<const OperandDesc> operands);
+// "direct" → "widened_direct", "default" → "widened"
+std::vector<Algorithm> named_widened(std::vector<Algorithm> offered);
 // `offered`: the algorithms for as_f32(operands).
 std::vector<Algorithm> on_widened(std::vector<Algorithm> offered, std::span<const OperandDesc> operands);
 // `kernel`: built for as_f32(operands).
 std::unique_ptr<Kernel> on_widened(std::unique_ptr<Kernel> kernel, std::span<const OperandDesc> operands);
 // "widened_direct" → "direct", "widened" → "default"
 std::string_view without_widened(std::string_view algorithm);
+
+// `narrow` and `widened` list the algorithms of both forms; `narrow` may throw a KernelError, if the library lacks the
+// shape. The result has those that are to be measured.
+using ListAlgorithms = std::function<std::vector<Algorithm>()>;
+std::vector<Algorithm> with_widened(std::string_view kernel, std::span<const OperandDesc> operands,
+                                    const ListAlgorithms& narrow, const ListAlgorithms& widened);
 
 // The two functions of a kernel (KernelMaker) for operands of any precision.
 std::vector<Algorithm> algorithms_in_any_precision(const KernelMaker& maker, std::span<const OperandDesc> operands);

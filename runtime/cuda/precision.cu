@@ -98,6 +98,7 @@ bool has_narrow_kernel(std::string_view name, std::span<const OperandDesc> opera
 }
 
 bool may_be_slower_than_widened(std::string_view) { return false; }
+bool widens_itself(std::string_view, std::span<const OperandDesc>) { return false; }
 
 void widen_elements(const RunContext& context, DataType narrow, const std::byte* from, std::byte* to,
                     int64_t elements) {

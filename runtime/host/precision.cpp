@@ -145,6 +145,14 @@ bool may_be_slower_than_widened(std::string_view name) {
          std::find(std::begin(kProducts), std::end(kProducts), name) != std::end(kProducts);
 }
 
+// Both multiply what they widen in blocks (runtime/host/widened_product.h).
+bool widens_itself(std::string_view name, std::span<const OperandDesc> operands) {
+  if (name != "LinearCrossEntropy" && name != "MatMul") return false;
+  const auto matches = [&](const NarrowForm& one) { return one.kernel == name && takes(one, operands); };
+  return narrow_type(operands) == DataType::bf16 &&
+         std::any_of(std::begin(kNarrowKernels), std::end(kNarrowKernels), matches);
+}
+
 void widen_elements(const RunContext&, DataType narrow, const std::byte* from, std::byte* to, int64_t elements) {
   const auto* const x = reinterpret_cast<const uint16_t*>(from);
   auto* const y = reinterpret_cast<float*>(to);

@@ -26,8 +26,13 @@ dnnl::primitive_attr attributes(bool accumulates) {
   return attr;
 }
 
-// The first implementation that allocates nothing when it runs (see ops/matmul.cpp), or else, for f32, the first.
-dnnl::matmul::primitive_desc chosen(const std::vector<dnnl::matmul::primitive_desc>& offered, DataType factors) {
+void set(const memory& of, const void* address) {
+  dnnl::error::wrap_c_api(dnnl_memory_set_data_handle(of.get(), const_cast<void*>(address)), "an address was refused");
+}
+
+}  // namespace
+
+dnnl::matmul::primitive_desc preferred(const std::vector<dnnl::matmul::primitive_desc>& offered, DataType factors) {
   const auto found = std::find_if(offered.begin(), offered.end(), [](const auto& desc) {
     const std::string name = desc.impl_info_str();
     return !name.starts_with("ref") && !name.starts_with("gemm");
@@ -37,12 +42,6 @@ dnnl::matmul::primitive_desc chosen(const std::vector<dnnl::matmul::primitive_de
   return offered.front();
 }
 
-void set(const memory& of, const void* address) {
-  dnnl::error::wrap_c_api(dnnl_memory_set_data_handle(of.get(), const_cast<void*>(address)), "an address was refused");
-}
-
-}  // namespace
-
 RepeatedProduct::RepeatedProduct(const Sizes& sizes) {
   const memory::desc a = matrix(sizes.rows, sizes.inner, sizes.factors, sizes.transpose_a),
                      b = matrix(sizes.inner, sizes.columns, sizes.factors, sizes.transpose_b),
@@ -51,9 +50,9 @@ RepeatedProduct::RepeatedProduct(const Sizes& sizes) {
                      any({sizes.inner, sizes.columns}, element_of(sizes.factors), memory::format_tag::any);
   const dnnl::primitive_attr attr = attributes(sizes.accumulates);
   const memory::desc& wanted = sizes.packs ? any : b;
-  const auto desc = chosen(sizes.adds_row ? describe_all<dnnl::matmul>(engine(), attr, a, wanted, row, y)
-                                          : describe_all<dnnl::matmul>(engine(), attr, a, wanted, y),
-                           sizes.factors);
+  const auto desc = preferred(sizes.adds_row ? describe_all<dnnl::matmul>(engine(), attr, a, wanted, row, y)
+                                             : describe_all<dnnl::matmul>(engine(), attr, a, wanted, y),
+                              sizes.factors);
   if (sizes.adds_row) row_ = unbound(row);
   product_ = dnnl::matmul(desc);
   a_ = unbound(a), b_ = unbound(b), y_ = unbound(y);

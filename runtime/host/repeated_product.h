@@ -11,6 +11,10 @@
 
 namespace plimsoll::host {
 
+// The first implementation that allocates nothing when it runs (see ops/matmul.cpp), or else, for f32, the first.
+// Throws a KernelError if there is none.
+dnnl::matmul::primitive_desc preferred(const std::vector<dnnl::matmul::primitive_desc>& offered, DataType factors);
+
 class RepeatedProduct {
  public:
   struct Sizes {

@@ -8,15 +8,18 @@
 //   workspace  | the share of each row in the loss | logits of some rows, then their gradient | scratchpad of oneDNN |
 //
 // The rows are taken in order, and the gradients of weight and bias are sums in f32 in that order. So the bits depend
-// on the number of rows at a time, which is the algorithm.
+// on the number of rows at a time, which is the algorithm. `widened_…`: bf16 is multiplied as f32, in blocks
+// (runtime/host/widened_product.h).
 #include <optional>
 
 #include "runtime/host/cross_entropy_rows.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
 #include "runtime/host/repeated_product.h"
+#include "runtime/host/widened_product.h"
 #include "runtime/kernels.h"
 #include "runtime/linear_cross_entropy.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {
@@ -27,20 +30,21 @@ bool is_there(std::span<const OperandDesc> operands, LinearLossSlots::Slot slot)
   return operands[slot].access != Access::absent;
 }
 
-// The products of some rows. `adds`: to the gradient of the weight.
+// The products of some rows, by RepeatedProduct or WidenedProduct. `adds`: to the gradient of the weight.
+template <class Product>
 struct LinearLossProducts {
-  host::RepeatedProduct logits;
-  std::optional<host::RepeatedProduct> dx = {}, dweight = {};
+  Product logits;
+  std::optional<Product> dx = {}, dweight = {};
 
   LinearLossProducts(const LinearLossShape& s, int64_t rows, bool adds, DataType type,
                      std::span<const OperandDesc> operands)
-      : logits({.rows = rows,
-                .columns = s.classes,
-                .inner = s.inner,
-                .transpose_b = s.transposed,
-                .adds_row = is_there(operands, LinearLossSlots::bias),
-                .factors = type,
-                .result = type}) {
+      : logits(host::RepeatedProduct::Sizes{.rows = rows,
+                                            .columns = s.classes,
+                                            .inner = s.inner,
+                                            .transpose_b = s.transposed,
+                                            .adds_row = is_there(operands, LinearLossSlots::bias),
+                                            .factors = type,
+                                            .result = type}) {
     if (is_there(operands, LinearLossSlots::dx))
       dx.emplace(host::RepeatedProduct::Sizes{.rows = rows,
                                               .columns = s.inner,
@@ -63,7 +67,8 @@ struct LinearLossProducts {
   }
 };
 
-template <class T>
+// T: the type of x, the weight and the logits.
+template <class T, class Product>
 class LinearCrossEntropyKernel final : public Kernel {
  public:
   LinearCrossEntropyKernel(const LinearCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands,
@@ -100,7 +105,7 @@ class LinearCrossEntropyKernel final : public Kernel {
     const T* const weight = host::in<T>(operands, Slots::weight);
     for (int64_t first = 0; first < s_.rows; first += some_) {
       const int64_t count = std::min(some_, s_.rows - first);
-      LinearLossProducts& products = first == 0 ? *first_ : count == some_ ? *next_ : *last_;
+      LinearLossProducts<Product>& products = first == 0 ? *first_ : count == some_ ? *next_ : *last_;
       const T* const x = host::in<T>(operands, Slots::x) + first * s_.inner;
       products.logits.begin(weight, scratchpad, host::in(operands, Slots::bias));
       products.logits.run(x, logits);
@@ -160,40 +165,49 @@ class LinearCrossEntropyKernel final : public Kernel {
   const host::ClassLabels labels_;
   const bool adds_to_bias_;
   const int64_t bytes_of_dx_;  // of an element
-  std::optional<LinearLossProducts> first_, next_, last_;  // of the first rows; of as many; of what is left over
+  // Of the first rows; of as many; of what is left over.
+  std::optional<LinearLossProducts<Product>> first_, next_, last_;
 };
 
-// Of an algorithm's name; empty: the first.
-inline int64_t rows_named(std::string_view algorithm, int64_t rows) {
-  for (const int64_t some : rows_at_a_time(rows))
-    if (algorithm.empty() || algorithm == name_of_rows(some)) return some;
-  throw KernelError("LinearCrossEntropy: no algorithm '" + std::string(algorithm) + "'");
-}
-
-template <class Make>
-auto by_type_of_x(std::span<const OperandDesc> operands, Make make) {
-  return host::made(kNoLinearLoss, [&] { return host::by_real(operands[LinearLossSlots::x].tensor.type, make); });
+// Calls body(build), where build(rows at a time) makes the kernel of this form.
+template <class Body>
+auto by_form(const LinearCrossEntropyAttrs& attrs, std::span<const OperandDesc> operands, bool widened, Body body) {
+  const auto form = [&]<class T, class Product>(T, const Product*) {
+    return body([&](int64_t some) {
+      return std::make_unique<LinearCrossEntropyKernel<T, Product>>(attrs, operands, some);
+    });
+  };
+  return host::made(kNoLinearLoss, [&] {
+    if (widened) return form(Bf16{}, static_cast<const host::WidenedProduct*>(nullptr));
+    return host::by_real(operands[LinearLossSlots::x].tensor.type, [&](auto zero) {
+      return form(zero, static_cast<const host::RepeatedProduct*>(nullptr));
+    });
+  });
 }
 
 }  // namespace
 
 std::vector<Algorithm> LinearCrossEntropy::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return by_type_of_x(operands, [&](auto zero) {
-    std::vector<Algorithm> all;
-    for (const int64_t some : rows_at_a_time(LinearLossShape(attrs, operands).rows))
-      all.push_back(
-          {.name = name_of_rows(some),
-           .workspace_bytes = LinearCrossEntropyKernel<decltype(zero)>(attrs, operands, some).workspace_bytes()});
-    return all;
-  });
+  const std::vector<int64_t> rows = rows_at_a_time(LinearLossShape(attrs, operands).rows);
+  const auto list = [&](bool widened) {
+    return by_form(attrs, operands, widened, [&](auto build) {
+      std::vector<Algorithm> all;
+      for (const int64_t some : rows)
+        all.push_back({.name = name_of_rows(some), .workspace_bytes = build(some)->workspace_bytes()});
+      return all;
+    });
+  };
+  return with_widened(kName, operands, [&] { return list(false); }, [&] { return named_widened(list(true)); });
 }
 
 std::unique_ptr<Kernel> LinearCrossEntropy::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                                  std::string_view algorithm) {
-  return by_type_of_x(operands, [&](auto zero) -> std::unique_ptr<Kernel> {
-    return std::make_unique<LinearCrossEntropyKernel<decltype(zero)>>(
-        attrs, operands, rows_named(algorithm, LinearLossShape(attrs, operands).rows));
-  });
+  const bool widened = algorithm.starts_with(kWidened) && uses_narrow(operands);
+  const std::string_view named = widened ? without_widened(algorithm) : algorithm;
+  for (const int64_t some : rows_at_a_time(LinearLossShape(attrs, operands).rows))
+    if (named.empty() || named == name_of_rows(some))
+      return by_form(attrs, operands, widened, [&](auto build) -> std::unique_ptr<Kernel> { return build(some); });
+  throw KernelError("LinearCrossEntropy: no algorithm '" + std::string(algorithm) + "'");
 }
 
 }  // namespace plimsoll

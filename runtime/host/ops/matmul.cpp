@@ -4,11 +4,14 @@
 //   and b broadcast. c broadcasts to y, and is absent if there is no addend.
 //
 // Transposition only changes strides. oneDNN offers several implementations: each is an algorithm. `packed_…` first
-// copies b into the layout that the implementation multiplies fastest.
+// copies b into the layout that the implementation multiplies fastest. `widened`: bf16 is multiplied as f32, in blocks
+// (runtime/host/widened_product.h).
 #include "runtime/loops.h"
 #include "runtime/host/primitive_kernel.h"
 #include "runtime/host/real.h"
+#include "runtime/host/widened_product.h"
 #include "runtime/kernels.h"
+#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {
@@ -159,9 +162,73 @@ class MatMulKernel final : public Kernel {
   Loops<2> seed_;
 };
 
-}  // namespace
+// The first elements of the matrices of an operand that broadcasts to y, in the order of y's matrices.
+std::vector<int64_t> first_elements(const TensorDesc& operand, const TensorDesc& y) {
+  std::vector<int64_t> firsts = {0};
+  int64_t step = operand.rank() < 2 ? 1 : operand.dim(operand.rank() - 2) * operand.dim(operand.rank() - 1);
+  for (size_t axis = 2; axis < y.rank(); ++axis) {  // from the innermost
+    const int64_t count = axis < operand.rank() ? operand.dim(operand.rank() - 1 - axis) : 1, inner = firsts.size();
+    for (int64_t i = 1; i < y.dim(y.rank() - 1 - axis); ++i)
+      for (int64_t j = 0; j < inner; ++j) firsts.push_back(firsts[j] + (count > 1 ? i * step : 0));
+    step *= count;
+  }
+  return firsts;
+}
 
-std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+class WidenedMatMulKernel final : public Kernel {
+ public:
+  WidenedMatMulKernel(const MatMulAttrs& attrs, std::span<const OperandDesc> operands)
+      : product_(product_of(attrs, operands)) {}
+
+  int64_t workspace_bytes() const { return product_.workspace_bytes(); }
+
+  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+    product_.begin(operands[1], workspace, operands[2]);
+    product_.run(operands[0], operands[3]);
+  }
+
+ private:
+  static host::WidenedProduct product_of(const MatMulAttrs& attrs, std::span<const OperandDesc> operands) {
+    const TensorDesc &a = operands[0].tensor, &b = operands[1].tensor, &c = operands[2].tensor, &y = operands[3].tensor;
+    const bool has_addend = operands[2].access != Access::absent, accumulates = operands[3].access == Access::update;
+    if (has_addend && accumulates) throw KernelError("MatMul: an addend and a result that accumulates");
+    host::RepeatedProduct::Sizes sizes{.rows = y.dim(y.rank() - 2),
+                                       .columns = y.dim(y.rank() - 1),
+                                       .inner = a.dim(a.rank() - (attrs.transpose_a ? 2 : 1)),
+                                       .transpose_a = attrs.transpose_a,
+                                       .transpose_b = attrs.transpose_b,
+                                       .accumulates = accumulates,
+                                       .factors = DataType::bf16,
+                                       .result = y.type};
+    host::WidenedProduct::Series series{.a = first_elements(a, y),
+                                        .b = first_elements(b, y),
+                                        .alpha = static_cast<float>(attrs.alpha)};
+    if (has_addend) {
+      const bool has_columns = c.rank() > 0 && c.dim(c.rank() - 1) > 1,
+                 has_rows = c.rank() > 1 && c.dim(c.rank() - 2) > 1;
+      series.addend = {.type = c.type,
+                       .factor = static_cast<float>(attrs.beta),
+                       .row_step = has_rows ? c.dim(c.rank() - 1) : 0,
+                       .column_step = has_columns ? 1 : 0,
+                       .at = first_elements(c, y)};
+    }
+    // Products with the same right factor are one product of more rows.
+    const bool is_row = has_addend && (c.elements() == 1 || c.elements() == c.dim(c.rank() - 1)),
+               is_whole = has_addend && !is_row && c.elements() == y.elements();
+    if (b.elements() == sizes.inner * sizes.columns && !attrs.transpose_a &&
+        a.elements() * sizes.columns == y.elements() * sizes.inner && (!has_addend || is_row || is_whole)) {
+      sizes.rows *= static_cast<int64_t>(series.a.size());
+      series.a = series.b = {0};
+      if (has_addend) series.addend->at = {0};
+      if (is_whole) series.addend->row_step = sizes.columns;
+    }
+    return host::WidenedProduct(sizes, series);
+  }
+
+  host::WidenedProduct product_;
+};
+
+std::vector<Algorithm> plain_algorithms(const MatMulAttrs& attrs, std::span<const OperandDesc> operands) {
   return host::made(kNoMatMul, [&] {
     const MatMulProblem problem(attrs, operands);
     std::vector<Algorithm> all;
@@ -173,8 +240,22 @@ std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const Op
   });
 }
 
+}  // namespace
+
+std::vector<Algorithm> MatMul::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
+  const auto widened = [&] {
+    return host::made(kNoMatMul, [&] {
+      return std::vector<Algorithm>{
+          {.name = std::string(kWidened), .workspace_bytes = WidenedMatMulKernel(attrs, operands).workspace_bytes()}};
+    });
+  };
+  return with_widened(kName, operands, [&] { return plain_algorithms(attrs, operands); }, widened);
+}
+
 std::unique_ptr<Kernel> MatMul::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                      std::string_view algorithm) {
+  if (algorithm == kWidened && uses_narrow(operands))
+    return host::made(kNoMatMul, [&] { return std::make_unique<WidenedMatMulKernel>(attrs, operands); });
   return host::made(kNoMatMul, [&]() -> std::unique_ptr<Kernel> {
     const MatMulProblem problem(attrs, operands);
     for (const auto& [name, desc] : problem.implementations())
