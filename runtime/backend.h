@@ -30,7 +30,7 @@ class NoMemory : public std::bad_alloc {
 };
 
 // Call this first in main(), with its argv: sets the environment that libraries read before main(), for which the
-// process may re-execute this program once. Never fails.
+// process may re-execute this program once, and what threads inherit (machine/subnormals.h). Never fails.
 void settle_environment(char** arguments);
 
 // Acquires the device, or fixes the settings that determine the bits of a result. Called once, before anything else of

@@ -11,6 +11,7 @@
 #include "runtime/host/onednn.h"
 #include "runtime/host/waiting.h"
 #include "runtime/machine/numa.h"
+#include "runtime/machine/subnormals.h"
 
 namespace plimsoll::backend {
 namespace {
@@ -26,7 +27,10 @@ void touch(std::byte* begin, int64_t bytes) {
 
 }  // namespace
 
-void settle_environment(char** arguments) { host::wait_briefly(arguments); }
+void settle_environment(char** arguments) {
+  host::wait_briefly(arguments);  // may start the program again, which would undo what comes before
+  flush_subnormals();             // before any other thread exists
+}
 
 void start(int64_t threads) {
   omp_set_dynamic(0);
