@@ -1,4 +1,4 @@
-// attach_loss and prune_dead_nodes on small hand-made networks.
+// attach_loss on small hand-made networks: the cross entropy of classes, and what comes before a loss.
 #include "compiler/network/loss.h"
 
 #include <catch2/catch.hpp>
@@ -7,52 +7,11 @@
 #include <set>
 
 #include "compiler/ir/task_graph_text.h"
-#include "compiler/network/prune.h"
 #include "compiler/ops/op.h"
 #include "compiler/training/build.h"
+#include "tests/network/loss_builder.h"
 
 namespace plimsoll {
-namespace {
-
-struct Builder {
-  Network network;
-
-  ValueId value(std::string name, ValueKind kind, TensorType type) {
-    const ValueId id = network.values.push_back({.name = name, .kind = kind, .type = std::move(type)});
-    network.values[id].trainable = kind == ValueKind::parameter;
-    network.values[id].initializer = kind == ValueKind::parameter ? name : "";
-    if (kind == ValueKind::input) network.inputs.push_back(id);
-    return id;
-  }
-
-  ValueId node(std::string op, std::vector<ValueId> inputs, size_t outputs = 1) {
-    const std::string name = op + std::to_string(network.nodes.size());
-    Node node{.name = name, .op = op, .opset = 13, .inputs = std::move(inputs)};
-    for (size_t i = 0; i < outputs; ++i)
-      node.outputs.push_back(value(name + "." + std::to_string(i), ValueKind::intermediate, {}));
-    network.nodes.push_back(node);
-    if (const Op* known = find_op(op)) {
-      const auto types = known->infer(NodeView(network, network.nodes.back()));
-      INFO((types.ok() ? "" : types.error().message));
-      REQUIRE(types.ok());
-      for (size_t i = 0; i < outputs; ++i) network.values[node.outputs[i]].type = (*types)[i];
-    }
-    return node.outputs[0];
-  }
-};
-
-// x [N,7] → Gemm → Relu, and a second head that is not trained.
-Builder classifier() {
-  Builder b;
-  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
-  const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
-  const ValueId v = b.value("v", ValueKind::parameter, {DataType::f32, {{7}, {3}}});
-  const ValueId scores = b.node("Relu", {b.node("Gemm", {x, w})});
-  b.network.outputs = {scores, b.node("Gemm", {x, v})};
-  return b;
-}
-
-}  // namespace
 
 TEST_CASE("mixed labels are three numbers for each sample, of a loss of their own") {
   std::vector<std::string> notes;
@@ -61,7 +20,7 @@ TEST_CASE("mixed labels are three numbers for each sample, of a loss of their ow
   request.class_weights = {1, 2, 3, 4, 5};
   request.ignore_index = 2;
   request.label_smoothing = 0.1;
-  Builder b = classifier();
+  LossBuilder b = classifier();
   REQUIRE(attach_loss(b.network, request, notes).ok());
   const Node& loss = b.network.nodes.back();
   CHECK(loss.op == "MixedCrossEntropyLoss");
@@ -77,7 +36,7 @@ TEST_CASE("mixed labels are three numbers for each sample, of a loss of their ow
   CHECK(to_text(*read_back) == to_text(*graph));
   CHECK(read_back->tensors[read_back->inputs.back()].mixed_labels);
 
-  Builder pixels;  // several labels for each sample cannot be mixed
+  LossBuilder pixels;  // several labels for each sample cannot be mixed
   const ValueId x = pixels.value("x", ValueKind::input, {DataType::f32, {kBatch, {3}, {4}, {4}}});
   pixels.network.outputs = {pixels.node("Relu", {x})};
   LossRequest of_pixels{LossKind::softmax_cross_entropy, {}, 1};
@@ -85,14 +44,14 @@ TEST_CASE("mixed labels are three numbers for each sample, of a loss of their ow
   const Status refused = attach_loss(pixels.network, of_pixels, notes);
   REQUIRE_FALSE(refused.ok());
   CHECK_THAT(refused.error().message, Catch::Matchers::Contains("one label for each sample"));
-  Builder other = classifier();
+  LossBuilder other = classifier();
   LossRequest mse{LossKind::mse, "Relu1.0"};
   mse.mixed_labels = true;
   CHECK_FALSE(attach_loss(other.network, mse, notes).ok());
 }
 
 TEST_CASE("a loss is attached to the output that is named, and other heads go") {
-  Builder b = classifier();
+  LossBuilder b = classifier();
   std::vector<std::string> notes;
   const Status status = attach_loss(b.network, {LossKind::softmax_cross_entropy, "Relu1.0"}, notes);
   REQUIRE(status.ok());
@@ -121,7 +80,7 @@ TEST_CASE("a loss is attached to the output that is named, and other heads go") 
 }
 
 TEST_CASE("no two tensors of a task graph have the same name, whatever the model calls its values") {
-  Builder b = classifier();
+  LossBuilder b = classifier();
   std::vector<std::string> notes;
   REQUIRE(attach_loss(b.network, {LossKind::softmax_cross_entropy, "Relu1.0"}, notes).ok());
   // The gradient of Gemm0.0 would be dGemm0.0, and the second of that name dGemm0.0/2. Both are taken.
@@ -146,7 +105,7 @@ TEST_CASE("no two tensors of a task graph have the same name, whatever the model
 TEST_CASE("of several outputs none is taken by its place") {
   for (const LossKind kind :
        {LossKind::softmax_cross_entropy, LossKind::mse, LossKind::binary_cross_entropy, LossKind::none}) {
-    Builder b = classifier();
+    LossBuilder b = classifier();
     std::vector<std::string> notes;
     const Status status = attach_loss(b.network, kind, notes);
     REQUIRE_FALSE(status.ok());
@@ -156,19 +115,19 @@ TEST_CASE("of several outputs none is taken by its place") {
           "choose the one that the loss reads, for example --output 'Relu1.0'");
     CHECK(notes.empty());
   }
-  Builder classes = classifier();  // the numbers of the classes come first
+  LossBuilder classes = classifier();  // the numbers of the classes come first
   classes.network.values[classes.network.outputs[0]].type.type = DataType::i64;
   std::vector<std::string> unread;
   const Status shown = attach_loss(classes.network, LossKind::softmax_cross_entropy, unread);
   REQUIRE_FALSE(shown.ok());
   CHECK(shown.error().message.ends_with("choose the one that the loss reads, for example --output 'Gemm2.0'"));
-  Builder with_loss = classifier();
+  LossBuilder with_loss = classifier();
   with_loss.network.values[with_loss.network.outputs[0]].type.dims = {};
   const Status hinted = attach_loss(with_loss.network, LossKind::softmax_cross_entropy, unread);
   REQUIRE_FALSE(hinted.ok());
   CHECK(hinted.error().message.ends_with("for example --output 'Gemm2.0'"));
   CHECK(hinted.error().notes.back() == "--loss output: if 'Relu1.0' is the loss, which the model computes");
-  Builder b = classifier();
+  LossBuilder b = classifier();
   std::vector<std::string> notes;
   const Status unknown = attach_loss(b.network, {LossKind::mse, "scores"}, notes);
   REQUIRE_FALSE(unknown.ok());
@@ -181,7 +140,7 @@ TEST_CASE("of several outputs none is taken by its place") {
 
 TEST_CASE("a loss of the model's own does not drop a head that it does not depend on") {
   const auto with = [](bool with_head) {
-    Builder b = classifier();
+    LossBuilder b = classifier();
     const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch}});
     const ValueId scores = b.network.outputs[0], head = b.network.outputs[1];
     b.network.outputs = {scores, b.node("SoftmaxCrossEntropyLoss", {scores, labels})};
@@ -189,7 +148,7 @@ TEST_CASE("a loss of the model's own does not drop a head that it does not depen
     return b;
   };
   std::vector<std::string> notes;
-  Builder whole = with(false), headed = with(true), other = with(true), copied = with(false);
+  LossBuilder whole = with(false), headed = with(true), other = with(true), copied = with(false);
   CHECK(attach_loss(whole.network, LossKind::none, notes).ok());
   copied.network.outputs.push_back(copied.node("Identity", {copied.network.outputs[0]}));  // has no weights of its own
   CHECK(attach_loss(copied.network, LossKind::none, notes).ok());
@@ -202,7 +161,7 @@ TEST_CASE("a loss of the model's own does not drop a head that it does not depen
 }
 
 TEST_CASE("one class is no classification") {
-  Builder b = classifier();
+  LossBuilder b = classifier();
   const ValueId v = b.value("u", ValueKind::parameter, {DataType::f32, {{5}, {1}}});
   b.network.outputs = {b.node("Gemm", {b.network.outputs[0], v})};
   std::vector<std::string> notes;
@@ -219,8 +178,8 @@ TEST_CASE("one class is no classification") {
 namespace {
 
 // A network from its only input, of this shape, through these operators to its output.
-Builder ends_in(Dims dims, const std::vector<std::string>& ops) {
-  Builder b;
+LossBuilder ends_in(Dims dims, const std::vector<std::string>& ops) {
+  LossBuilder b;
   ValueId x = b.value("x", ValueKind::input, {DataType::f32, std::move(dims)});
   for (const std::string& op : ops) {
     if (op == "Conv") {
@@ -238,7 +197,7 @@ Builder ends_in(Dims dims, const std::vector<std::string>& ops) {
 }
 
 // The labels' dimensions, or the message.
-std::string labels_of(Builder b, std::optional<int64_t> axis = {}) {
+std::string labels_of(LossBuilder b, std::optional<int64_t> axis = {}) {
   std::vector<std::string> notes;
   const Status status = attach_loss(b.network, {LossKind::softmax_cross_entropy, "", axis}, notes);
   if (!status.ok()) return status.error().message;
@@ -265,7 +224,7 @@ TEST_CASE("where the axis of the classes is clear it is taken, and else it is as
   CHECK(labels_of(ends_in({kBatch, {3}, {7}}, {"MatMul"}), 0) ==
         "--class-axis 0: this axis of output 'MatMul0.0', f32[N,3,4], is the batch");
 
-  Builder b = ends_in({kBatch, {3}, {7}}, {"MatMul"});
+  LossBuilder b = ends_in({kBatch, {3}, {7}}, {"MatMul"});
   std::vector<std::string> notes;
   const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
   REQUIRE_FALSE(status.ok());
@@ -278,7 +237,7 @@ TEST_CASE("where the axis of the classes is clear it is taken, and else it is as
 }
 
 TEST_CASE("a binary cross entropy takes weights and smoothing, and refuses what has no meaning for it") {
-  const auto attached = [](Builder b, const LossRequest& request, Network* out = nullptr) {
+  const auto attached = [](LossBuilder b, const LossRequest& request, Network* out = nullptr) {
     std::vector<std::string> notes;
     const Status status = attach_loss(b.network, request, notes);
     if (out) *out = b.network;
@@ -330,7 +289,7 @@ TEST_CASE("a binary cross entropy takes weights and smoothing, and refuses what 
 }
 
 TEST_CASE("which loss is trained, and of which output, is stated") {
-  const auto stated = [](Builder b, const LossRequest& request) {
+  const auto stated = [](LossBuilder b, const LossRequest& request) {
     std::vector<std::string> notes;
     StatedLoss loss;
     REQUIRE(attach_loss(b.network, request, notes, &loss).ok());
@@ -347,7 +306,7 @@ TEST_CASE("which loss is trained, and of which output, is stated") {
 
 TEST_CASE(
     "an operator whose gradient is zero has no backward task, and is no error downstream of a trained parameter") {
-  Builder b;
+  LossBuilder b;
   const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
   const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
   const ValueId v = b.value("v", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
@@ -365,7 +324,7 @@ TEST_CASE(
 }
 
 TEST_CASE("where tokens are read and each is scored, each has a label") {
-  Builder b;
+  LossBuilder b;
   const ValueId ids = b.value("ids", ValueKind::input, {DataType::i64, {kBatch, {4}}});
   const ValueId table = b.value("table", ValueKind::parameter, {DataType::f32, {{9}, {6}}});
   const ValueId head = b.value("head", ValueKind::parameter, {DataType::f32, {{6}, {9}}});
@@ -382,7 +341,7 @@ TEST_CASE("where tokens are read and each is scored, each has a label") {
 }
 
 TEST_CASE("tokens and their scores may have their steps first: what is fed has samples first") {
-  Builder b;
+  LossBuilder b;
   const ValueId ids = b.value("ids", ValueKind::input, {DataType::i64, {kBatch, {4}}});
   const ValueId table = b.value("table", ValueKind::parameter, {DataType::f32, {{9}, {6}}});
   const ValueId head = b.value("head", ValueKind::parameter, {DataType::f32, {{6}, {5}}});
@@ -404,7 +363,7 @@ TEST_CASE("tokens and their scores may have their steps first: what is fed has s
 }
 
 TEST_CASE("the target of a mean square has the output's shape") {
-  Builder b = classifier();
+  LossBuilder b = classifier();
   std::vector<std::string> notes;
   REQUIRE(attach_loss(b.network, {LossKind::mse, "Relu1.0"}, notes).ok());
   CHECK(b.network.nodes.back().op == "MseLoss");
@@ -415,7 +374,7 @@ TEST_CASE("the target of a mean square has the output's shape") {
 }
 
 TEST_CASE("an output with its steps first is turned for its target, which has its samples first") {
-  Builder b;
+  LossBuilder b;
   const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}, {3}}});
   b.node("Transpose", {x});
   b.network.nodes.back().attributes["perm"] = std::vector<int64_t>{1, 0, 2};
@@ -433,7 +392,7 @@ TEST_CASE("an output with its steps first is turned for its target, which has it
 namespace {
 
 // x [N,6,5] → MatMul → [N,6,4], or its rows in another form.
-struct ScoredRows : Builder {
+struct ScoredRows : LossBuilder {
   ValueId x = value("x", ValueKind::input, {DataType::f32, {kBatch, {6}, {5}}});
   ValueId w = value("w", ValueKind::parameter, {DataType::f32, {{5}, {4}}});
   ValueId square = value("square", ValueKind::parameter, {DataType::f32, {{6}, {5}}});
@@ -590,7 +549,7 @@ TEST_CASE("the probabilities of two classes are trained by their cross entropy, 
 
 TEST_CASE("a loss on scores warns of an output of probabilities") {
   const auto warning = [](const std::vector<std::string>& ops, LossKind kind) {
-    Builder b = ends_in({kBatch, {7}}, ops);
+    LossBuilder b = ends_in({kBatch, {7}}, ops);
     std::vector<std::string> notes;
     StatedLoss stated;
     REQUIRE(attach_loss(b.network, kind, notes, &stated).ok());
@@ -610,7 +569,7 @@ TEST_CASE("a loss on scores warns of an output of probabilities") {
 TEST_CASE("a trailing softmax that is spelled out is removed") {
   for (const bool same : {true, false}) {  // whether the sum is of the same powers
     CAPTURE(same);
-    Builder b = classifier();
+    LossBuilder b = classifier();
     const ValueId axes = b.value("axes", ValueKind::constant, {DataType::i64, {{1}}});
     b.network.values[axes].constant = ConstantData{.ints = {-1}};
     const ValueId powers = b.node("Exp", {b.network.outputs[0]});
@@ -656,7 +615,7 @@ TEST_CASE("rows of samples are known behind an operator that takes another dimen
 }
 
 TEST_CASE("a trailing softmax is removed") {
-  Builder b = classifier();
+  LossBuilder b = classifier();
   b.network.outputs = {b.node("Softmax", {b.network.outputs[0]})};
   b.network.values[b.network.outputs[0]].type = {DataType::f32, {kBatch, {5}}};
   std::vector<std::string> notes;
@@ -667,7 +626,7 @@ TEST_CASE("a trailing softmax is removed") {
 
 TEST_CASE("an activation is also removed if its result is transposed or reshaped to channels last") {
   const auto ends = [](const std::string& activation, const std::string& move, int64_t channels) {
-    Builder b;
+    LossBuilder b;
     const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {3}, {6}, {8}}});
     const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{channels}, {3}, {1}, {1}}});
     ValueId y = b.node("Conv", {x, w});
@@ -683,7 +642,7 @@ TEST_CASE("an activation is also removed if its result is transposed or reshaped
     b.network.nodes.push_back(std::move(node));
     return b;
   };
-  const auto trained = [](Builder b, LossKind kind) {
+  const auto trained = [](LossBuilder b, LossKind kind) {
     std::vector<std::string> notes;
     REQUIRE(attach_loss(b.network, kind, notes).ok());
     std::string text;
@@ -699,126 +658,6 @@ TEST_CASE("an activation is also removed if its result is transposed or reshaped
         "Conv Transpose BinaryCrossEntropyLoss [N,6,8,5]");
   CHECK(trained(ends("Sigmoid", "Reshape", 1), LossKind::binary_cross_entropy) ==
         "Conv Reshape BinaryCrossEntropyLoss [N,6,8,1]");
-}
-
-TEST_CASE("a model keeps its own loss") {
-  Builder b;
-  const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch}});
-  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}}});
-  const ValueId w = b.value("w", ValueKind::parameter, {DataType::f32, {{7}, {5}}});
-  const ValueId scores = b.node("Gemm", {x, w});
-  const ValueId loss = b.node("SoftmaxCrossEntropyLoss", {scores, labels}, 2);
-  b.network.outputs = {scores, loss};
-  std::vector<std::string> notes;
-  REQUIRE(attach_loss(b.network, LossKind::none, notes).ok());
-  CHECK(notes.size() == 1);
-  CHECK(b.network.inputs == std::vector<ValueId>{x, labels});
-  REQUIRE(b.network.nodes.size() == 2);
-  CHECK(b.network.nodes.back().outputs.size() == 2);
-  CHECK(b.network.values[b.network.nodes.back().outputs[1]].name == "correct");
-}
-
-TEST_CASE("yes or no: the target of logits has their shape, and a sigmoid in front goes") {
-  Builder b = classifier();
-  b.network.outputs = {b.node("Sigmoid", {b.network.outputs[0]})};
-  std::vector<std::string> notes;
-  REQUIRE(attach_loss(b.network, LossKind::binary_cross_entropy, notes).ok());
-  CHECK(notes == std::vector<std::string>{"node 'Sigmoid3' (Sigmoid) is removed: the loss includes it"});
-  const Node& loss = b.network.nodes.back();
-  CHECK(loss.op == "BinaryCrossEntropyLoss");
-  CHECK(b.network.values[loss.inputs[0]].name == "Relu1.0");
-  CHECK(b.network.values[b.network.inputs.back()].type == TensorType{DataType::f32, {kBatch, {5}}});
-  const auto graph = build_task_graph(b.network, {.batch = 8});
-  REQUIRE(graph.ok());
-  CHECK(graph->correct.valid());
-}
-
-TEST_CASE("a likelihood behind a LogSoftmax over the classes is a cross entropy, behind anything else it is itself") {
-  const auto attached =
-      [](const std::function<ValueId(Builder&, ValueId)>& put_in_front, std::vector<std::string>& notes) {
-    Builder b;
-    const ValueId labels = b.value("y", ValueKind::input, {DataType::i64, {kBatch, {2}}});
-    const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch, {7}, {2}}});
-    const ValueId bias = b.value("bias", ValueKind::parameter, {DataType::f32, {{7}, {2}}});
-    const ValueId loss = b.node("NegativeLogLikelihoodLoss", {put_in_front(b, b.node("Add", {x, bias})), labels});
-    b.network.nodes.back().attributes["ignore_index"] = int64_t{3};
-    b.network.outputs = {loss};
-    REQUIRE(attach_loss(b.network, LossKind::none, notes).ok());
-    CHECK(b.network.inputs == std::vector<ValueId>{x, labels});
-    const auto graph = build_task_graph(b.network, {.batch = 8});
-    REQUIRE(graph.ok());
-    CHECK(graph->correct.valid());
-    CHECK(graph->tensors[graph->inputs[1]].ignored == 3);
-    std::string names;
-    for (const Node& node : b.network.nodes) names += node.op + " ";
-    return names;
-  };
-  const auto with_axis = [](int64_t axis) {
-    return [axis](Builder& b, ValueId x) {
-      const ValueId y = b.node("LogSoftmax", {x});
-      b.network.nodes.back().attributes["axis"] = axis;
-      return y;
-    };
-  };
-  std::vector<std::string> notes;
-  CHECK(attached(with_axis(1), notes) == "Add SoftmaxCrossEntropyLoss ");
-  CHECK(notes == std::vector<std::string>{"node 'LogSoftmax1' (LogSoftmax) is removed: the loss includes it"});
-  notes.clear();
-  CHECK(attached(with_axis(-1), notes) == "Add LogSoftmax NegativeLogLikelihoodLoss ");
-  CHECK(attached([](Builder&, ValueId x) { return x; }, notes) == "Add NegativeLogLikelihoodLoss ");
-  CHECK(notes.empty());
-}
-
-TEST_CASE("no loss at all is an error") {
-  Builder b = classifier();
-  std::vector<std::string> notes;
-  const Status status = attach_loss(b.network, {LossKind::none, "Relu1.0"}, notes);
-  REQUIRE_FALSE(status.ok());
-  CHECK(status.error().code == ExitCode::usage);
-  CHECK(status.error().message ==
-        "the model has no loss; choose one, for example --loss softmax-cross-entropy, or --loss output if an output is "
-        "the loss");
-}
-
-TEST_CASE("a weight behind an operator without a gradient is refused, with both names") {
-  Builder b = classifier();
-  const ValueId drawn = b.value("drawn", ValueKind::intermediate, {DataType::f32, {{5}}});
-  const ValueId p = b.value("p", ValueKind::parameter, {DataType::f32, {{5}}});
-  b.network.nodes.push_back({.name = "draw", .op = "Bernoulli", .opset = 15, .inputs = {p}, .outputs = {drawn}});
-  b.network.outputs = {b.node("Mul", {b.network.outputs[0], drawn})};
-  const Result<TaskGraph> graph = build_task_graph(b.network, {.batch = 4});
-  REQUIRE(!graph.ok());
-  CHECK(graph.error().code == ExitCode::unsupported);
-  REQUIRE(graph.error().notes.size() == 1);
-  CHECK(graph.error().notes[0] == "node 'draw' (Bernoulli) has no gradient; parameter 'p' needs it");
-}
-
-TEST_CASE("scores need a dimension of classes") {
-  Builder b;
-  const ValueId x = b.value("x", ValueKind::input, {DataType::f32, {kBatch}});
-  b.network.outputs = {b.node("Relu", {x})};
-  std::vector<std::string> notes;
-  const Status status = attach_loss(b.network, LossKind::softmax_cross_entropy, notes);
-  REQUIRE_FALSE(status.ok());
-  CHECK(status.error().message ==
-        "output 'Relu0.0' is f32[N], but class scores are [N,classes]; choose another loss: --loss mse, --loss "
-        "bce-logits, "
-        "or --loss output if the output is the loss");
-  CHECK(status.error().code == ExitCode::invalid_model);
-}
-
-TEST_CASE("outputs that nobody reads become invalid, and chains of dead nodes go") {
-  Builder b = classifier();
-  const ValueId live = b.network.outputs[0];
-  const ValueId dead = b.node("Fork", {live}, 2);
-  b.node("Relu", {b.node("Relu", {live})});
-  b.network.outputs = {dead};
-  prune_dead_nodes(b.network);
-  REQUIRE(b.network.nodes.size() == 3);
-  const Node& last = b.network.nodes.back();
-  CHECK(last.op == "Fork");
-  CHECK(last.outputs[0].valid());
-  CHECK_FALSE(last.outputs[1].valid());
 }
 
 }  // namespace plimsoll

@@ -107,7 +107,7 @@ TEST_CASE(
   CHECK(processors(machine.root()) == 1);
 }
 
-TEST_CASE("whether bf16 multiplies faster is told by the processor's features and vendor") {
+TEST_CASE("a processor's features and vendor decide if it multiplies bf16 faster than f32") {
   using plimsoll::processor_multiplies_bf16_faster;
   const FakeMachine machine;
   CHECK(!processor_multiplies_bf16_faster(machine.root()));
