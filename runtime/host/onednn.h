@@ -18,9 +18,6 @@ using Arguments = std::unordered_map<int, dnnl::memory>;
 
 #if DNNL_VERSION_MAJOR == 2
 
-using PoolingForward = dnnl::pooling_v2_forward;  // with dilations, which pooling_forward of oneDNN 2 lacks
-using PoolingBackward = dnnl::pooling_v2_backward;
-
 inline dnnl::memory::dims dims_of(const dnnl::memory::desc& desc) { return desc.dims(); }
 inline dnnl::memory::data_type type_of(const dnnl::memory::desc& desc) { return desc.data_type(); }
 
@@ -64,9 +61,6 @@ inline Arguments scale_product(const dnnl::engine&, dnnl::primitive_attr& attr, 
 }
 
 #else
-
-using PoolingForward = dnnl::pooling_forward;
-using PoolingBackward = dnnl::pooling_backward;
 
 inline dnnl::memory::dims dims_of(const dnnl::memory::desc& desc) { return desc.get_dims(); }
 inline dnnl::memory::data_type type_of(const dnnl::memory::desc& desc) { return desc.get_data_type(); }

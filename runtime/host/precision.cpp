@@ -66,7 +66,7 @@ constexpr NarrowForm kNarrowKernels[] = {
     {"MaskedFill", slots({0, 2})},
     {"MatMul", slots({0, 1}), slots({2, 3}), true},
     {"MaxPoolBackward", slots({1, 2})},
-    {"MaxPoolForward", slots({0, 1}), 0, true},
+    {"MaxPoolForward", slots({0, 1})},
     {"MaxShare", slots({0, 1, 2, 3})},
     {"MinShare", slots({0, 1, 2, 3})},
     {"MixedCrossEntropy", slots({0, 4})},

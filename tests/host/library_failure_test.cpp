@@ -97,9 +97,6 @@ TEST_CASE("what else oneDNN cannot make is an error that a kernel set names the 
   };
   CHECK(error_of(std::type_identity<MatMul>(), MatMulAttrs{}, {read(matrix), read(matrix), absent(), write(matrix)})
             .starts_with("a layer: oneDNN has no such matrix multiplication: "));
-  CHECK(error_of(std::type_identity<MaxPoolForward>(), PoolAttrs{.kernel = {2, 2}, .strides = {2, 2}},
-                 {read(image), write(f32({1, 8, 2, 2})), absent()})
-            .starts_with("a layer: oneDNN has no such pooling: "));
   CHECK(error_of(std::type_identity<Reorder>(), Reorder::Attrs{}, {read(image), write(blocked)})
             .starts_with("a layer: oneDNN has no such reorder: "));
 }

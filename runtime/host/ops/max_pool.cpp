@@ -1,154 +1,208 @@
 // MaxPoolForward {x, y, indices}   MaxPoolBackward {indices, dy, dx}
-// oneDNN's pooling; `indices` is its workspace, which has the output's shape and layout. oneDNN's backward in bf16
-// would round the sum of overlapping windows at every addition. So some samples at a time are computed in f32, and
-// rounded once.
+// Not oneDNN's: where the processor has no AVX-512, its forward with indices takes three times as long as without them
+// and its backward five times as long as this one. It has no vectorized code for plain layouts. An index is a position
+// in the window, and counts the positions outside the image, too. As in PyTorch, the first of equal maxima is taken, and
+// NaN is larger than any number.
 #include <algorithm>
-#include <array>
+#include <limits>
 
-#include "runtime/host/primitive_kernel.h"
+#include "runtime/host/flat_kernel.h"
+#include "runtime/host/planes.h"
+#include "runtime/host/real.h"
+#include "runtime/host/windows.h"
 #include "runtime/kernels.h"
-#include "runtime/precision.h"
 
 namespace plimsoll {
 namespace {
 
-using dnnl::memory;
+// In a plain layout: the windows [begin, end) of a row, at most kColumns, in vectors.
+constexpr int64_t kColumns = 64;
+template <class T, class Index>
+void forward_columns(const host::PoolWindows& g, int64_t begin, int64_t end, const host::Reach& layers,
+                     const host::Reach& rows, const T* x, T* y, Index* indices) {
+  float best[kColumns];
+  int32_t where[kColumns];
+  // The first position that is in the image.
+  const int64_t line = (layers.position * g.kernel[1] + rows.position) * g.kernel[2];
+  for (int64_t i = 0; i < end - begin; ++i) {
+    const int64_t outside = g.padding - (begin + i) * g.stride;
+    best[i] = -std::numeric_limits<float>::infinity();
+    where[i] = static_cast<int32_t>(line + (outside <= 0 ? 0 : (outside + g.step[2] - 1) / g.step[2]));
+  }
+  for (int64_t d = layers.first, i = layers.position; d < layers.last; d += g.step[0], ++i)
+    for (int64_t h = rows.first, j = rows.position; h < rows.last; h += g.step[1], ++j)
+      for (int64_t k = 0; k < g.kernel[2]; ++k) {
+        // The windows whose position k is in the image: 0 <= column · stride + from < in[2].
+        const int64_t from = k * g.step[2] - g.padding;
+        const int64_t first = std::max(begin, from >= 0 ? 0 : (-from + g.stride - 1) / g.stride);
+        const int64_t last = std::min(end, from >= g.in[2] ? 0 : (g.in[2] - from - 1) / g.stride + 1);
+        const T* pixels = x + (d * g.in[1] + h) * g.in[2] + first * g.stride + from;
+        const auto at = static_cast<int32_t>((i * g.kernel[1] + j) * g.kernel[2] + k);
+        const auto take = [&](int64_t stride) {
+#pragma omp simd
+          for (int64_t column = 0; column < last - first; ++column) {
+            const float value = pixels[column * stride], kept = best[first - begin + column];
+            const bool larger = (value > kept) | (value != value);
+            best[first - begin + column] = larger ? value : kept;
+            where[first - begin + column] = larger ? at : where[first - begin + column];
+          }
+        };
+        switch (g.stride) {  // loads in vectors need a known stride
+          case 1: take(1); break;
+          case 2: take(2); break;
+          default: take(g.stride);
+        }
+      }
+  for (int64_t i = 0; i < end - begin; ++i) y[i] = best[i];
+  if (indices != nullptr)
+    for (int64_t i = 0; i < end - begin; ++i) indices[i] = static_cast<Index>(where[i]);
+}
 
-struct MaxPoolProblem {
-  memory::desc x, y;
-  memory::dims strides, kernel, dilates, pads_begin, pads_end;
+// In a blocked layout: one window of kBlock channels.
+template <int kBlock, class T, class Index>
+void forward_pixel(const host::PoolWindows& g, const host::Reach& layers, const host::Reach& rows,
+                   const host::Reach& columns, const T* x, T* y, Index* indices) {
+  typedef typename host::Planes<kBlock>::Vector Values;
+  typedef int32_t Positions __attribute__((vector_size(sizeof(Values))));
+  typedef Index Narrow __attribute__((vector_size(sizeof(Index) * kBlock)));
+  const auto position = [&](int64_t i, int64_t j) {
+    return static_cast<int32_t>((i * g.kernel[1] + j) * g.kernel[2] + columns.position);
+  };
+  Values best = Values{} - std::numeric_limits<float>::infinity();
+  Positions where = Positions{} + position(layers.position, rows.position);
+  for (int64_t d = layers.first, i = layers.position; d < layers.last; d += g.step[0], ++i)
+    for (int64_t h = rows.first, j = rows.position; h < rows.last; h += g.step[1], ++j) {
+      const T* line = x + (d * g.in[1] + h) * g.in[2] * kBlock;
+      Positions at = Positions{} + position(i, j);
+      for (int64_t w = columns.first; w < columns.last; w += g.step[2], at += 1) {
+        const Values value = host::Planes<kBlock>::load(line + w * kBlock);
+        const auto larger = (value > best) | (value != value);
+        best = larger ? value : best;
+        where = larger ? at : where;
+      }
+    }
+  host::Planes<kBlock>::store(y, best);
+  if (indices == nullptr) return;
+  const Narrow narrow = __builtin_convertvector(where, Narrow);
+  std::memcpy(indices, &narrow, sizeof narrow);
+}
 
-  MaxPoolProblem(const PoolAttrs& a, const TensorDesc& x_, const TensorDesc& y_)
-      : x(host::to_dnnl(x_)),
-        y(host::to_dnnl(y_)),
-        strides(host::to_dims(a.strides)),
-        kernel(host::to_dims(a.kernel)),
-        dilates(host::gaps(a.dilations)),
-        pads_begin(host::pads_before(a.pads)),
-        pads_end(host::pads_after(a.pads)) {
-    // The last window of ceil_mode extends beyond the node's padding: oneDNN treats that as padding, too.
-    for (size_t i = 0; i < a.kernel.size(); ++i) {
-      const int64_t reach = (a.kernel[i] - 1) * a.dilations[i] + 1;
-      const int64_t covered = (y_.dim(2 + i) - 1) * a.strides[i] + reach;
-      pads_end[i] = std::max(pads_end[i], covered - x_.dim(2 + i) - a.pads[i]);
+// `indices`: null if no gradient is needed.
+template <int kBlock, class T, class Index>
+void forward(const host::PoolWindows& g, const T* x, T* y, Index* indices) {
+#pragma omp parallel for schedule(static)
+  for (int64_t item = 0; item < g.planes * g.rows; ++item) {
+    const int64_t plane = item / g.rows, out = plane * g.out_plane();
+    const T* from = x + plane * g.in_plane * kBlock;
+    if constexpr (kBlock == 1) {
+      const int64_t row = item % g.rows, at = out + row * g.columns;
+      for (int64_t begin = 0; begin < g.columns; begin += kColumns)
+        forward_columns(g, begin, std::min(begin + kColumns, g.columns), g.layers(row), g.lines(row), from,
+                        y + at + begin, indices == nullptr ? nullptr : indices + at + begin);
+    } else {
+      g.for_row(item % g.rows, [&](int64_t pixel, const host::Reach& layers, const host::Reach& rows,
+                                   const host::Reach& columns) {
+        forward_pixel<kBlock>(g, layers, rows, columns, from, y + (out + pixel) * kBlock,
+                              indices == nullptr ? nullptr : indices + (out + pixel) * kBlock);
+      });
     }
   }
-
-  host::PoolingForward::primitive_desc forward(dnnl::prop_kind kind) const {
-    return host::describe<host::PoolingForward>(host::engine(), host::scratchpad_by_user(), kind,
-                                                dnnl::algorithm::pooling_max, x, y, strides, kernel, dilates,
-                                                pads_begin, pads_end);
-  }
-};
-
-memory indices(host::PrimitiveKernel& kernel, size_t slot, const OperandDesc& operand, const memory::desc& wanted) {
-  if (static_cast<int64_t>(wanted.get_size()) != operand.tensor.bytes())
-    throw KernelError("oneDNN's indices of a pool take " + std::to_string(wanted.get_size()) + " bytes, planned were " +
-                      std::to_string(operand.tensor.bytes()));
-  return kernel.operand(slot, wanted);
 }
 
-using BuiltPool = std::unique_ptr<host::PrimitiveKernel>;
-using BuildPool = BuiltPool (*)(const PoolAttrs&, std::span<const OperandDesc>);
-
-BuiltPool forward(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
-  const MaxPoolProblem p(attrs, operands[0].tensor, operands[1].tensor);
-  const bool training = operands[2].access != Access::absent;
-  // In bf16, oneDNN 3.7 writes only the lower half of each index if indices have four bytes (windows of more than 256
-  // elements) and the image has one channel. Such pools are computed on operands widened to f32 (runtime/precision.h).
-  if (training && operands[0].tensor.type == DataType::bf16 && operands[2].tensor.type == DataType::i32)
-    throw KernelError("oneDNN has no such pooling in bf16");
-  const auto desc = p.forward(training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference);
-  auto kernel = std::make_unique<host::PrimitiveKernel>();
-  host::Arguments arguments = {{DNNL_ARG_SRC, kernel->operand(0, p.x)},
-                               {DNNL_ARG_DST, kernel->operand(1, p.y)}};
-  if (training) arguments[DNNL_ARG_WORKSPACE] = indices(*kernel, 2, operands[2], desc.workspace_desc());
-  kernel->add(host::PoolingForward(desc), desc.scratchpad_desc(), arguments);
-  return kernel;
+// In bf16 the windows of a pixel are added up in f32, and rounded once: `sums` has a plane of floats for each lane.
+template <int kBlock, class T, class Index>
+void backward(const host::PoolWindows& g, const Index* indices, const T* dy, T* dx, float* sums, int64_t lanes) {
+  constexpr bool in_place = std::is_same_v<T, float>;
+  const int64_t in_plane = g.in_plane * kBlock;
+  // Of each position of a window: its distance from position 0, in elements of dx.
+  std::vector<int64_t> distances;
+  for (int64_t i = 0; i < g.kernel[0]; ++i)
+    for (int64_t j = 0; j < g.kernel[1]; ++j)
+      for (int64_t k = 0; k < g.kernel[2]; ++k)
+        distances.push_back(((i * g.step[0] * g.in[1] + j * g.step[1]) * g.in[2] + k * g.step[2]) * kBlock);
+  host::for_work_items(g.planes, lanes, [&](int64_t plane, int64_t lane) {
+    const int64_t out = plane * g.out_plane() * kBlock;
+    float* to = sums + lane * in_plane;
+    if constexpr (in_place) to = dx + plane * in_plane;
+    std::fill_n(to, in_plane, 0.0F);
+    for (int64_t row = 0; row < g.rows; ++row)
+      g.for_row(row, [&](int64_t pixel, const host::Reach& layers, const host::Reach& rows,
+                         const host::Reach& columns) {
+        // A dilated window may skip a small input entirely.
+        if (layers.last <= layers.first || rows.last <= rows.first || columns.last <= columns.first) return;
+        const int64_t first = ((layers.first - layers.position * g.step[0]) * g.in[1] +
+                               (rows.first - rows.position * g.step[1])) * g.in[2] +
+                              (columns.first - columns.position * g.step[2]);
+        const Index* index = indices + out + pixel * kBlock;
+        const T* gradient = dy + out + pixel * kBlock;
+        for (int c = 0; c < kBlock; ++c)
+          to[first * kBlock + c + distances[static_cast<size_t>(index[c])]] += static_cast<float>(gradient[c]);
+      });
+    if constexpr (!in_place)
+      for (int64_t i = 0; i < in_plane; ++i) dx[plane * in_plane + i] = to[i];
+  });
 }
 
-BuiltPool backward(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
-  const MaxPoolProblem p(attrs, operands[2].tensor, operands[1].tensor);
-  const auto desc = host::describe_backward<host::PoolingBackward>(
-      host::engine(), host::scratchpad_by_user(), p.forward(dnnl::prop_kind::forward_training),
-      dnnl::algorithm::pooling_max, p.x, p.y, p.strides, p.kernel, p.dilates, p.pads_begin, p.pads_end);
-  auto kernel = std::make_unique<host::PrimitiveKernel>();
-  kernel->add(host::PoolingBackward(desc), desc.scratchpad_desc(),
-              {{DNNL_ARG_WORKSPACE, indices(*kernel, 0, operands[0], desc.workspace_desc())},
-               {DNNL_ARG_DIFF_DST, kernel->operand(1, p.y)},
-               {DNNL_ARG_DIFF_SRC, kernel->operand(2, p.x)}});
-  return kernel;
+// body(zero of the real type, zero of the type of an index)
+template <class Body>
+void by_types(DataType real, DataType index, Body body) {
+  host::by_real(real, [&](auto zero) {
+    index == DataType::i32 ? body(zero, int32_t{}) : body(zero, uint8_t{});
+  });
 }
 
-BuiltPool built_pool(BuildPool build, const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
-  return host::made("oneDNN has no such pooling", [&] { return build(attrs, operands); });
-}
-
-// workspace: dy of some samples in f32 | their dx in f32 | the primitive's
-class Bf16BackwardKernel final : public Kernel {
+class MaxPoolBackwardKernel final : public Kernel {
  public:
-  Bf16BackwardKernel(const PoolAttrs& attrs, std::span<const OperandDesc> operands) {
-    std::array<OperandDesc, 3> part = {operands[0], operands[1], operands[2]};
-    const int64_t samples = part[2].tensor.dim(0), elements = part[2].tensor.padded_elements() / samples;
-    int64_t at_once = std::clamp<int64_t>(kElementsAtOnce / elements, 1, samples);
-    while (samples % at_once != 0) --at_once;
-    for (OperandDesc& one : part) {
-      one.tensor.dims.items[0] = at_once;
-      if (one.tensor.type == DataType::bf16) one.tensor.type = DataType::f32;
-    }
-    parts_ = samples / at_once;
-    index_bytes_ = part[0].tensor.bytes();
-    dy_elements_ = part[1].tensor.padded_elements();
-    dx_elements_ = part[2].tensor.padded_elements();
-    single_ = built_pool(backward, attrs, part);
-  }
+  MaxPoolBackwardKernel(const PoolAttrs& attrs, std::span<const OperandDesc> operands)
+      : dx_(operands[2].tensor),
+        windows_(attrs, dx_, operands[1].tensor, std::max(1, block_of(dx_.layout))),
+        index_(operands[0].tensor.type),
+        lanes_(host::PlaneSums(dx_, operands).lanes) {}
 
-  int64_t workspace_bytes() const { return dy_bytes() + dx_bytes() + single_->workspace_bytes(); }
-
-  void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
-    std::byte *const dy = workspace, *const dx = dy + dy_bytes();
-    for (int64_t i = 0; i < parts_; ++i) {
-      widen_elements(context, DataType::bf16, operands[1] + i * dy_elements_ * kBf16Bytes, dy, dy_elements_);
-      std::byte* const part[] = {operands[0] + i * index_bytes_, dy, dx};
-      single_->run(context, part, dx + dx_bytes());
-      narrow_elements(context, DataType::bf16, dx, operands[2] + i * dx_elements_ * kBf16Bytes, dx_elements_);
-    }
+  void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
+    host::by_block(dx_.layout, [&](auto block) {
+      by_types(dx_.type, index_, [&](auto real, auto index) {
+        using T = decltype(real);
+        backward<decltype(block)::value>(windows_, host::in<decltype(index)>(operands, 0), host::in<T>(operands, 1),
+                                         host::out<T>(operands, 2), reinterpret_cast<float*>(workspace), lanes_);
+      });
+    });
   }
 
  private:
-  static constexpr int64_t kElementsAtOnce = 1 << 18, kBf16Bytes = 2;
-
-  static int64_t aligned_floats(int64_t elements) { return (elements * 4 + 255) / 256 * 256; }
-  int64_t dy_bytes() const { return aligned_floats(dy_elements_); }
-  int64_t dx_bytes() const { return aligned_floats(dx_elements_); }
-
-  int64_t parts_, index_bytes_, dy_elements_, dx_elements_;
-  BuiltPool single_;
+  TensorDesc dx_;
+  host::PoolWindows windows_;
+  DataType index_;
+  int64_t lanes_;
 };
-
-bool is_backward_in_bf16(std::span<const OperandDesc> operands) { return operands[2].tensor.type == DataType::bf16; }
 
 }  // namespace
 
-std::vector<Algorithm> MaxPoolForward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  return {{.workspace_bytes = built_pool(forward, attrs, operands)->workspace_bytes()}};
-}
+std::vector<Algorithm> MaxPoolForward::algorithms(const Attrs&, std::span<const OperandDesc>) { return {{}}; }
 
 std::unique_ptr<Kernel> MaxPoolForward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                              std::string_view) {
-  return built_pool(forward, attrs, operands);
+  const TensorDesc &x = operands[0].tensor, &y = operands[1].tensor;
+  const bool training = operands[2].access != Access::absent;
+  return host::by_block(x.layout, [&](auto block) -> std::unique_ptr<Kernel> {
+    return host::flat_kernel([g = host::PoolWindows(attrs, x, y, block), type = y.type, training,
+                              index_type = operands[2].tensor.type](const RunContext&, std::byte* const* operand) {
+      by_types(type, index_type, [&](auto real, auto index) {
+        using T = decltype(real);
+        forward<decltype(block)::value>(g, host::in<T>(operand, 0), host::out<T>(operand, 1),
+                                        training ? host::out<decltype(index)>(operand, 2) : nullptr);
+      });
+    });
+  });
 }
 
-std::vector<Algorithm> MaxPoolBackward::algorithms(const Attrs& attrs, std::span<const OperandDesc> operands) {
-  if (is_backward_in_bf16(operands))
-    return {{.workspace_bytes = Bf16BackwardKernel(attrs, operands).workspace_bytes()}};
-  return {{.workspace_bytes = built_pool(backward, attrs, operands)->workspace_bytes()}};
+std::vector<Algorithm> MaxPoolBackward::algorithms(const Attrs&, std::span<const OperandDesc> operands) {
+  return {{.workspace_bytes = host::PlaneSums(operands[2].tensor, operands).workspace_bytes()}};
 }
 
 std::unique_ptr<Kernel> MaxPoolBackward::make(const Attrs& attrs, std::span<const OperandDesc> operands,
                                               std::string_view) {
-  if (is_backward_in_bf16(operands)) return std::make_unique<Bf16BackwardKernel>(attrs, operands);
-  return built_pool(backward, attrs, operands);
+  return std::make_unique<MaxPoolBackwardKernel>(attrs, operands);
 }
 
 }  // namespace plimsoll
