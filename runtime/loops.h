@@ -69,6 +69,25 @@ struct Loops {
     for (size_t i = first; i < depth(); ++i) n *= counts[i];
     return n;
   }
+  // body(offsets) for the steps [begin, end) of the loops from `first` outwards; offsets[k] is that of operand k. Only
+  // the first offsets take divisions, the others follow by additions.
+  template <class Body>
+  void walk(size_t first, int64_t begin, int64_t end, Body body) const {
+    std::array<int64_t, kMaxRank + 2> place = {};
+    std::array<int64_t, K> offsets = {};
+    for (size_t k = 0; k < K; ++k) offsets[k] = offset(k, begin, first);
+    int64_t at = begin;
+    for (size_t i = first; i < depth(); at /= counts[i++]) place[i] = at % counts[i];
+    for (int64_t step = begin; step < end; ++step) {
+      body(offsets);
+      for (size_t i = first; i < depth(); ++i) {
+        for (size_t k = 0; k < K; ++k) offsets[k] += strides[k][i];
+        if (++place[i] < counts[i]) break;
+        for (size_t k = 0; k < K; ++k) offsets[k] -= counts[i] * strides[k][i];
+        place[i] = 0;
+      }
+    }
+  }
   // The offset of operand `k` in step `at` of the loops from `first` outwards.
   int64_t offset(size_t k, int64_t at, size_t first) const {
     int64_t offset = 0;

@@ -2,6 +2,8 @@
 // activation, and the line that normalizes a channel.
 #pragma once
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -18,14 +20,36 @@ inline constexpr int64_t kNormChunk = 4096;  // floats: 16 KiB, so two operands 
 // Planes, each divided into parts of whole chunks where there are few planes: early layers have many pixels and few
 // channels.
 struct PlaneParts {
-  int64_t floats, planes, parts;
+  int64_t floats, samples, blocks, planes, parts;  // blocks: of channels
 
   PlaneParts(const PlaneShape& shape, Layout layout)
       : floats(shape.pixels * std::max(1, block_of(layout))),
-        planes(shape.samples * shape.channels / std::max(1, block_of(layout))),
+        samples(shape.samples),
+        blocks(shape.channels / std::max(1, block_of(layout))),
+        planes(samples * blocks),
         parts(parts_of(planes, floats)) {}
 
-  int64_t items() const { return planes * parts; }
+  // body(blocks) for parts of the channels. The second pass over a part finds in a cache what the first one has read,
+  // which saves a quarter to a third of the memory traffic. `tensors`: of this shape, that are accessed; 0: there is
+  // one pass only. The order in which planes are processed changes no bits, so it may depend on the number of threads.
+  //
+  //   pass 1 of all, pass 2 of all     x from memory twice
+  //   1 of the channels c0 … c7, 2 of c0 … c7, 1 of c8 … c15, …
+  template <class Body>
+  void for_blocks(int64_t tensors, int64_t element_bytes, Body body) const {
+    constexpr int64_t kCacheBytes = 8 << 20, kItemsOfThread = 4;
+    const int64_t block_bytes = std::max<int64_t>(1, samples * floats * tensors * element_bytes);
+    const int64_t busy = (omp_get_max_threads() * kItemsOfThread + samples * parts - 1) / (samples * parts);
+    const int64_t most = tensors == 0 ? blocks : std::max(kCacheBytes / block_bytes, busy);
+    for (int64_t first = 0; first < blocks; first += most) body(Part{first, std::min(first + most, blocks)});
+  }
+  int64_t items(const Part& of) const { return samples * (of.end - of.first) * parts; }
+  // Work item i of these blocks.
+  int64_t item(const Part& of, int64_t i) const {
+    const int64_t each = (of.end - of.first) * parts;
+    return (i / each * blocks + of.first) * parts + i % each;
+  }
+
   int64_t plane(int64_t item) const { return parts == 1 ? item : item / parts; }
   // The floats of a plane.
   Part part(int64_t item) const {

@@ -76,6 +76,7 @@ class CrossEntropyRows {
     const auto sum = exponentials(x, classes_, largest, nullptr).template total<double>();
     if (dx) {
       const float factor = static_cast<float>(static_cast<double>(scale) / sum);
+#pragma omp simd  // dx may be x
       for (int64_t j = 0; j < classes_; ++j) dx[j] = exp_of(x[j] - largest) * factor;
       if (known) dx[label] = exp_of(mine - largest) * factor - scale;
     }

@@ -52,7 +52,7 @@ void add_products(const TileOfTaps& tile) {
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) {
 #pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) multiply_add(dy, Lanes::load(x[r] + at + c * dilation), sums[r][c]);
+      for (int r = 0; r < kRows; ++r) add_product(dy, Lanes::load(x[r] + at + c * dilation), sums[r][c]);
     }
   }
 #pragma GCC unroll 8

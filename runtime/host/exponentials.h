@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "runtime/host/math.h"
 #include "runtime/host/planes.h"
@@ -31,42 +32,52 @@ float largest_of(const T* x, int64_t n) {
   }
   for (; c + kWidest <= n; c += kWidest) take(c, 0);
   for (size_t i = 1; i < 4; ++i) all[0] = all[i] > all[0] ? all[i] : all[0];
-  float largest = first;
-  for (int lane = 0; lane < kWidest; ++lane) largest = all[0][lane] > largest ? all[0][lane] : largest;
+  float lanes[kWidest];
+  std::memcpy(lanes, &all[0], sizeof lanes);
+  for (int half = kWidest / 2; half > 0; half /= 2)
+    for (int lane = 0; lane < half; ++lane) lanes[lane] = std::max(lanes[lane], lanes[lane + half]);
+  float largest = lanes[0];
   for (; c < n; ++c) largest = x[c] > largest ? static_cast<float>(x[c]) : largest;
   return largest;
 }
 
 // Sums of e^(x - largest): lane l has elements l, l + 16, …
 struct ExponentialSums {
-  VectorOf<16>::Type lanes = {};
+  static constexpr int64_t kLanes = 16, kVectors = kLanes / kWidest;
+  Widest lanes[kVectors] = {};
 
+  // Lane l + 8 is added to lane l, then lane l + 4, …: an addition need not wait for all before it.
   template <class Sum>
   Sum total() const {
-    Sum sum = 0;
-    for (int lane = 0; lane < 16; ++lane) sum += static_cast<Sum>(lanes[lane]);
-    return sum;
+    Sum sums[kLanes];
+    for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] = static_cast<Sum>(lanes[lane / kWidest][lane % kWidest]);
+    for (int64_t half = kLanes / 2; half > 0; half /= 2)
+      for (int64_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+    return sums[0];
   }
 };
 
 // The exponentials are stored at `kept` unless it is null; it may be x.
 template <class T>
 ExponentialSums exponentials(const T* x, int64_t n, float largest, float* kept) {
-  constexpr int64_t kStretch = 256;
-  float some[kStretch];  // of its own, so that the compiler knows that it is not x
+  using Vectors = Planes<1>;
+  constexpr int64_t kLanes = ExponentialSums::kLanes;
   ExponentialSums sums;
-  for (int64_t c = 0; c < n; c += kStretch) {
-    const int64_t count = std::min(kStretch, n - c);
-    for (int64_t j = 0; j < count; ++j) some[j] = exp_of(x[c + j] - largest);
-    const int64_t whole = (count + 15) / 16 * 16;
-    std::fill(some + count, some + whole, 0.0F);
-    for (int64_t j = 0; j < whole; j += 16) {
-      VectorOf<16>::Type here;
-      std::memcpy(&here, some + j, sizeof here);
-      sums.lanes += here;
+  const auto add = [&](const auto* from, float* to, int64_t vectors) {
+    for (int64_t i = 0; i < vectors; ++i) {
+      const Widest some = exponential(Vectors::load(from + i * kWidest) - largest);
+      sums.lanes[i] += some;
+      if (to) Vectors::store(to + i * kWidest, some);
     }
-    if (kept) std::copy(some, some + count, kept + c);
-  }
+  };
+  int64_t c = 0;
+  for (; c + kLanes <= n; c += kLanes) add(x + c, kept ? kept + c : nullptr, ExponentialSums::kVectors);
+  if (c == n) return sums;
+  float rest[kLanes];
+  std::fill_n(rest, kLanes, -std::numeric_limits<float>::infinity());
+  for (int64_t lane = 0; lane < n - c; ++lane) rest[lane] = x[c + lane];
+  add(rest, rest, (n - c + kWidest - 1) / kWidest);
+  if (kept) std::copy_n(rest, n - c, kept + c);
   return sums;
 }
 

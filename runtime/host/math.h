@@ -2,44 +2,39 @@
 // scalar unless the compiler may reorder arithmetic, which would cost determinism.
 #pragma once
 
-#include <bit>
 #include <cmath>
-#include <cstdint>
+
+#include "runtime/host/vectors.h"
 
 namespace plimsoll::host {
 
-// a · b + c, rounded once where the processor can. Stated, because contraction is off for the whole backend.
-inline float multiply_add(float a, float b, float c) {
-#ifdef __FMA__
-  return std::fma(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-
 // first + x · (second + x · (third + …))
-inline float polynomial(float, float first) { return first; }
-template <class... Coefficients>
-float polynomial(float x, float first, Coefficients... others) {
-  return multiply_add(polynomial(x, others...), x, first);
+template <class V>
+inline V polynomial(V, float first) {
+  return V{} + first;
+}
+template <class V, class... Coefficients>
+inline V polynomial(V x, float first, Coefficients... others) {
+  return multiply_add(polynomial(x, others...), x, V{} + first);
 }
 
 // e^x = 2^n · e^r with n = round(x / ln 2) and |r| <= ln 2 / 2; the polynomial is that of Cephes' expf (Moshier).
-// Underflows to 0 below -87.3, overflows to infinity above 88.7; NaN is preserved.
-inline float exp_of(float x) {
-  const float bounded = x > 88.7228F ? 88.7228F : x < -87.3365F ? -87.3365F : x;
-  // Adding 1.5 · 2^23 rounds to an integer, in the processor's rounding mode (to nearest).
-  const float n = multiply_add(bounded, 1.44269504F, 12582912.0F) - 12582912.0F;
-  const float r = multiply_add(n, 2.12194440e-4F, multiply_add(n, -0.693359375F, bounded));
-  const float above = polynomial(r, 5.0000001201e-1F, 1.6666665459e-1F, 4.1665795894e-2F, 8.3334519073e-3F,
-                                 1.3981999507e-3F, 1.9875691500e-4F);
-  const float p = multiply_add(above * r, r, r) + 1.0F;
-  // Split into two factors, because 2^128 is not a float.
-  const int32_t whole = static_cast<int32_t>(n), half = whole >> 1;
-  const float scale = std::bit_cast<float>((half + 127) << 23), rest = std::bit_cast<float>((whole - half + 127) << 23);
-  const float value = p * scale * rest;
-  return x > 88.7228F ? INFINITY : x < -87.3365F ? 0.0F : value;
+// Underflows to 0 below -86.99, at 1.6e-38; overflows to infinity above 88.72; NaN is preserved.
+template <class V>
+inline V exponential(V x) {
+  const auto all = [](float one) { return V{} + one; };
+  // Bounds within which n is from -126 to 128.
+  const V bounded = x > all(89.0F) ? all(89.0F) : x < all(-87.5F) ? all(-87.5F) : x;
+  // Adding 1.5 · 2^23 rounds to an integer, in the processor's rounding mode (to nearest). It is in the lowest bits.
+  const V shifted = multiply_add(bounded, all(1.44269504F), all(12582912.0F)), n = shifted - 12582912.0F;
+  const V r = multiply_add(n, all(2.12194440e-4F), multiply_add(n, all(-0.693359375F), bounded));
+  const V above = polynomial(r, 5.0000001201e-1F, 1.6666665459e-1F, 4.1665795894e-2F, 8.3334519073e-3F,
+                             1.3981999507e-3F, 1.9875691500e-4F);
+  const V p = multiply_add(above * r, r, r) + 1.0F;
+  // 2^(n - 1), because 2^128 is not a float. Its exponent is n + 126; 0 at n = -126 makes the result 0.
+  return (p + p) * float_of((bits_of(shifted) << 23) + (126U << 23));
 }
+inline float exp_of(float x) { return exponential(x); }
 
 inline float sigmoid_of(float x) { return 1.0F / (1.0F + exp_of(-x)); }
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/host/rows.h"
 #include "runtime/host/square.h"
-#include "runtime/loops.h"
 
 namespace plimsoll::host {
 
@@ -19,18 +19,16 @@ void put(Y& to, X value) {
 // to[strides 0] = or += from[strides 1], over the loops.
 template <bool Accumulate, class X, class Y>
 void copy(const Loops<2>& loops, Y* to, const X* from) {
-  const int64_t rows = loops.count(1), length = loops.counts[0];
-  const int64_t to_step = loops.strides[0][0], from_step = loops.strides[1][0];
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
-  for (int64_t i = 0; i < rows; ++i) {
-    Y* y = to + loops.offset(0, i, 1);
-    const X* x = from + loops.offset(1, i, 1);
+  const int64_t length = loops.counts[0], to_step = loops.strides[0][0], from_step = loops.strides[1][0];
+  for_rows(loops, [=](const auto& offsets) {
+    Y* y = to + offsets[0];
+    const X* x = from + offsets[1];
     if (to_step == 1 && from_step == 1) {
       for (int64_t j = 0; j < length; ++j) put<Accumulate, X>(y[j], x[j]);
     } else {
       for (int64_t j = 0; j < length; ++j) put<Accumulate, X>(y[j * to_step], x[j * from_step]);
     }
-  }
+  });
 }
 
 // y[line, column] = or += x[column, line] for lines [0, lines) and columns [0, columns), in squares where these are

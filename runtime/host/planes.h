@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "runtime/attrs/bf16.h"
+#include "runtime/host/vectors.h"
 #include "runtime/host/work_items.h"
 #include "runtime/kernel.h"
 
@@ -24,28 +25,6 @@ struct PlaneShape {
     for (size_t axis = 2; axis < desc.rank(); ++axis) pixels *= desc.dim(axis);
   }
 };
-
-// Vectors of floats that the compiler maps to the machine's registers, and of their bits.
-template <int kLanes>
-struct VectorOf;
-template <>
-struct VectorOf<8> {
-  typedef float Type __attribute__((vector_size(32)));
-  typedef uint32_t Bits __attribute__((vector_size(32)));
-  typedef uint16_t Upper __attribute__((vector_size(16)));
-};
-template <>
-struct VectorOf<16> {
-  typedef float Type __attribute__((vector_size(64)));
-  typedef uint32_t Bits __attribute__((vector_size(64)));
-  typedef uint16_t Upper __attribute__((vector_size(32)));
-};
-
-#ifdef __AVX512F__
-inline constexpr int kWidest = 16;
-#else
-inline constexpr int kWidest = 8;
-#endif
 
 template <int kBlock>
 struct Planes {

@@ -14,7 +14,7 @@
 
 namespace plimsoll::host {
 
-using TileVector = VectorOf<kWidest>::Type;
+using TileVector = Widest;
 
 // Two adjacent elements along the depth of a product, in bf16; the first one has the lower bits. Tensors in bf16 are
 // read as pairs.
@@ -42,29 +42,15 @@ constexpr int kProductRows = 8, kProductVectors = 2;
 constexpr int kProductRows = 6, kProductVectors = 2;
 #endif
 
-// sum += a · b, rounded once where the processor can. Stated, because contraction is off for the whole backend.
-inline void multiply_add(const TileVector& a, const TileVector& b, TileVector& sum) {
-#if defined(__AVX512F__)
-  sum = _mm512_fmadd_ps(a, b, sum);
-#elif defined(__FMA__)
-  sum = _mm256_fmadd_ps(a, b, sum);
-#else
-  sum += a * b;
-#endif
-}
-inline void multiply_add(float one, const TileVector& vector, TileVector& sum) {
-#if defined(__AVX512F__)
-  multiply_add(_mm512_set1_ps(one), vector, sum);
-#elif defined(__FMA__)
-  multiply_add(_mm256_set1_ps(one), vector, sum);
-#else
-  sum += one * vector;
-#endif
+// sum += a · b
+inline void add_product(const TileVector& a, const TileVector& b, TileVector& sum) { sum = multiply_add(a, b, sum); }
+inline void add_product(float one, const TileVector& vector, TileVector& sum) {
+  add_product(TileVector{} + one, vector, sum);
 }
 
 #ifdef __AVX512BF16__
 // sum += one's lower half · the lower halves + one's upper half · the upper halves.
-inline void multiply_add(Bf16Pair one, const VectorOf<16>::Bits& pairs, TileVector& sum) {
+inline void add_product(Bf16Pair one, const VectorOf<16>::Bits& pairs, TileVector& sum) {
   const VectorOf<16>::Bits each = VectorOf<16>::Bits{} + one.bits;
   sum = _mm512_dpbf16_ps(sum, std::bit_cast<__m512bh>(each), std::bit_cast<__m512bh>(pairs));
 }
@@ -83,7 +69,7 @@ void product_in_registers(const LeftFactor<Element>& left, const Element* b, int
     for (int r = 0; r < kRows; ++r) {
       const Element one = left.at[r * left.row + l * left.column];
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) multiply_add(one, right[v], sums[r][v]);
+      for (int v = 0; v < kVectors; ++v) add_product(one, right[v], sums[r][v]);
     }
   }
 #pragma GCC unroll 8

@@ -90,31 +90,35 @@ class BatchNormForwardKernel final : public Kernel {
     Moments* moments = reinterpret_cast<Moments*>(workspace);
     float* factor = reinterpret_cast<float*>(moments + moment_count());
     float* offset = factor + channels;
-    if (context.training && takes_moments()) {
-#pragma omp parallel for schedule(static)
-      for (int64_t item = 0; item < parts_.items(); ++item) {
-        Moments* const own = moments + parts_.place(item, channels, kBlock);
-        std::fill_n(own, kBlock, Moments{});
-        moments_of_plane<kBlock>(x + parts_.plane(item) * floats, parts_.part(item), own);
-      }
-    }
-    settle_channels(context, operands, moments, factor, offset);
     T* y = host::out<T>(operands, 5);
     using P = host::Planes<kBlock>;
+    const bool reads_twice = context.training && takes_moments();
+    parts_.for_blocks(reads_twice ? 2 : 0, sizeof(T), [&](const host::Part& blocks) {
+      if (reads_twice) {
 #pragma omp parallel for schedule(static)
-    for (int64_t item = 0; item < parts_.items(); ++item) {
-      const int64_t plane = parts_.plane(item);
-      const host::Part part = parts_.part(item);
-      const auto a = P::spread(factor + plane * kBlock % channels), b = P::spread(offset + plane * kBlock % channels);
-      const T* from = x + plane * floats;
-      const T* more = has_addend_ ? host::in<T>(operands, kAddend) + plane * floats : nullptr;
-      T* to = y + plane * floats;
-      const auto write = [&](auto value) {
-        host::by_activation(attrs_, [&](auto activation) { write_part<P>(to, part, activation, value); });
-      };
-      if (more) write([&](auto load, int64_t i) { return load(from + i) * a + b + load(more + i); });
-      else write([&](auto load, int64_t i) { return load(from + i) * a + b; });
-    }
+        for (int64_t i = 0; i < parts_.items(blocks); ++i) {
+          const int64_t item = parts_.item(blocks, i);
+          Moments* const own = moments + parts_.place(item, channels, kBlock);
+          std::fill_n(own, kBlock, Moments{});
+          moments_of_plane<kBlock>(x + parts_.plane(item) * floats, parts_.part(item), own);
+        }
+      }
+      settle_channels(context, operands, {blocks.first * kBlock, blocks.end * kBlock}, moments, factor, offset);
+#pragma omp parallel for schedule(static)
+      for (int64_t i = 0; i < parts_.items(blocks); ++i) {
+        const int64_t item = parts_.item(blocks, i), plane = parts_.plane(item);
+        const host::Part part = parts_.part(item);
+        const auto a = P::spread(factor + plane * kBlock % channels), b = P::spread(offset + plane * kBlock % channels);
+        const T* from = x + plane * floats;
+        const T* more = has_addend_ ? host::in<T>(operands, kAddend) + plane * floats : nullptr;
+        T* to = y + plane * floats;
+        const auto write = [&](auto value) {
+          host::by_activation(attrs_, [&](auto activation) { write_part<P>(to, part, activation, value); });
+        };
+        if (more) write([&](auto load, int64_t j) { return load(from + j) * a + b + load(more + j); });
+        else write([&](auto load, int64_t j) { return load(from + j) * a + b; });
+      }
+    });
   }
 
   // to[i] = activation(value(load, i)).
@@ -167,13 +171,13 @@ class BatchNormForwardKernel final : public Kernel {
     return {static_cast<float>(all.mean), static_cast<float>(all.squares / count)};
   }
 
-  // Computes factor and offset of each channel.
-  void settle_channels(const RunContext& context, std::byte* const* operands, const Moments* moments, float* factor,
-                       float* offset) const {
+  // Computes factor and offset of each of the channels.
+  void settle_channels(const RunContext& context, std::byte* const* operands, const host::Part& of,
+                       const Moments* moments, float* factor, float* offset) const {
     const float *scale = host::in(operands, 1), *bias = host::in(operands, 2);
     float *saved_mean = host::out(operands, 6), *saved_var = host::out(operands, 7);
 #pragma omp parallel for schedule(static)
-    for (int64_t c = 0; c < shape_.channels; ++c) {
+    for (int64_t c = of.first; c < of.end; ++c) {
       const Statistics found =
           remembered_ ? Statistics{saved_mean[c], saved_var[c]} : find_statistics(context, operands, moments, c);
       if (saved_mean && !remembered_) saved_mean[c] = found.mean;
@@ -275,46 +279,51 @@ class BatchNormBackwardKernel final : public Kernel {
         };
       }
     };
-    const int64_t items = summed_ == 0 ? 0 : parts_.items();
+    const int64_t tensors = 3 + (std::is_same_v<Activation, ReluOutput> ? 1 : 0);  // x, dy, dx, y
+    parts_.for_blocks(summed_ == 0 ? 0 : tensors, sizeof(T), [&](const host::Part& blocks) {
+      const int64_t items = summed_ == 0 ? 0 : parts_.items(blocks);
 #pragma omp parallel for schedule(static)
-    for (int64_t item = 0; item < items; ++item) {
-      const int64_t plane = parts_.plane(item), base = plane * floats;
-      const host::Part part = parts_.part(item);
-      const auto middle = P::spread(mean + plane * kBlock % channels);
-      double g[kBlock] = {}, g_off[kBlock] = {};
-      float held[kIsGate<Activation> ? kNormChunk : 1];
-      for (int64_t begin = part.first; begin < part.end; begin += kNormChunk) {
-        const int64_t end = std::min(begin + kNormChunk, part.end);
-        const auto of = gradient(plane, begin, end, held);
-        P::fold(P::sum(begin, end, of), g);
-        P::fold(P::sum(begin, end, [&](auto load, int64_t i) {
-                  return of(load, i) * (load(x + base + i) - middle);
-                }), g_off);
+      for (int64_t i = 0; i < items; ++i) {
+        const int64_t item = parts_.item(blocks, i), plane = parts_.plane(item), base = plane * floats;
+        const host::Part part = parts_.part(item);
+        const auto middle = P::spread(mean + plane * kBlock % channels);
+        double g[kBlock] = {}, g_off[kBlock] = {};
+        float held[kIsGate<Activation> ? kNormChunk : 1];
+        for (int64_t begin = part.first; begin < part.end; begin += kNormChunk) {
+          const int64_t end = std::min(begin + kNormChunk, part.end);
+          const auto of = gradient(plane, begin, end, held);
+          P::fold(P::sum(begin, end, of), g);
+          P::fold(P::sum(begin, end, [&](auto load, int64_t j) {
+                    return of(load, j) * (load(x + base + j) - middle);
+                  }), g_off);
+        }
+        Sums* const own = sums + parts_.place(item, channels, kBlock);
+        for (int c = 0; c < kBlock; ++c) own[c] = {g[c], g_off[c]};
       }
-      Sums* const own = sums + parts_.place(item, channels, kBlock);
-      for (int c = 0; c < kBlock; ++c) own[c] = {g[c], g_off[c]};
-    }
-    settle_channels(operands, sums, p, q, r);
-    if (!dx) return;
+      settle_channels(operands, {blocks.first * kBlock, blocks.end * kBlock}, sums, p, q, r);
+      if (!dx) return;
 #pragma omp parallel for schedule(static)
-    for (int64_t item = 0; item < parts_.items(); ++item) {
-      const int64_t plane = parts_.plane(item), base = plane * floats, c = plane * kBlock % channels;
-      const auto a = P::spread(p + c), b = P::spread(q + c), d = P::spread(r + c);
-      const host::Part part = parts_.part(item);
-      float held[kIsGate<Activation> ? kNormChunk : 1];
-      for (int64_t begin = part.first; begin < part.end; begin += kNormChunk) {
-        const int64_t end = std::min(begin + kNormChunk, part.end);
-        const auto write = [&](auto of) {
-          // No product of x and 0: it would be NaN where x is not finite, or dy, which is read in place of an absent x.
-          if (frozen) return P::map(dx + base, begin, end, [&](auto load, int64_t i) { return of(load, i) * a; });
-          P::map(dx + base, begin, end, [&](auto load, int64_t i) {
-            return of(load, i) * a + (load(x + base + i) * b + d);
-          });
-        };
-        if constexpr (kHoldsGradient<Activation, T>) write([&](auto load, int64_t i) { return load(dx + base + i); });
-        else write(gradient(plane, begin, end, held));
+      for (int64_t i = 0; i < parts_.items(blocks); ++i) {
+        const int64_t item = parts_.item(blocks, i), plane = parts_.plane(item);
+        const int64_t base = plane * floats, c = plane * kBlock % channels;
+        const auto a = P::spread(p + c), b = P::spread(q + c), d = P::spread(r + c);
+        const host::Part part = parts_.part(item);
+        float held[kIsGate<Activation> ? kNormChunk : 1];
+        for (int64_t begin = part.first; begin < part.end; begin += kNormChunk) {
+          const int64_t end = std::min(begin + kNormChunk, part.end);
+          const auto write = [&](auto of) {
+            // No product of x and 0: it would be NaN where x is not finite, or dy, which is read in place of an absent
+            // x.
+            if (frozen) return P::map(dx + base, begin, end, [&](auto load, int64_t j) { return of(load, j) * a; });
+            P::map(dx + base, begin, end, [&](auto load, int64_t j) {
+              return of(load, j) * a + (load(x + base + j) * b + d);
+            });
+          };
+          if constexpr (kHoldsGradient<Activation, T>) write([&](auto load, int64_t j) { return load(dx + base + j); });
+          else write(gradient(plane, begin, end, held));
+        }
       }
-    }
+    });
   }
 
   // Computes factor[channels] and offset[channels], as the forward does.
@@ -328,12 +337,13 @@ class BatchNormBackwardKernel final : public Kernel {
     }
   }
 
-  void settle_channels(std::byte* const* operands, const Sums* sums, float* p, float* q, float* r) const {
+  void settle_channels(std::byte* const* operands, const host::Part& of, const Sums* sums, float* p, float* q,
+                       float* r) const {
     const float *scale = host::in(operands, 2), *mean = host::in(operands, 3), *var = host::in(operands, 4);
     float *dscale = host::out(operands, 7), *dbias = host::out(operands, 8);
     const double count = static_cast<double>(shape_.samples * shape_.pixels);
 #pragma omp parallel for schedule(static)
-    for (int64_t c = 0; c < shape_.channels; ++c) {
+    for (int64_t c = of.first; c < of.end; ++c) {
       Sums all = {0, 0};
       for (int64_t i = 0; i < summed_; ++i) {
         all.g += sums[i * shape_.channels + c].g;

@@ -90,7 +90,8 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   // Up to kLossStretch pixels of one sample; the classes of a pixel are pixels_ elements apart.
   LossShare stretch(const T* x, const std::byte* labels, int64_t first, int64_t count, T* dx) const {
     float largest[kLossStretch], sum[kLossStretch], factor[kLossStretch], mine[kLossStretch];
-    int64_t wanted[kLossStretch], best[kLossStretch];
+    int64_t wanted[kLossStretch];
+    int32_t best[kLossStretch];  // as wide as a score, so that both are selected by one mask
     for (int64_t p = 0; p < count; ++p) {
       largest[p] = x[p];
       sum[p] = 0;
@@ -102,7 +103,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     for (int64_t c = 1; c < classes_; ++c) {
       for (int64_t p = 0; p < count; ++p) {
         const float value = x[c * pixels_ + p];
-        best[p] = value > largest[p] ? c : best[p];
+        best[p] = value > largest[p] ? static_cast<int32_t>(c) : best[p];
         largest[p] = value > largest[p] ? value : largest[p];
       }
     }
@@ -118,9 +119,11 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
       share.hits += best[p] == wanted[p] ? 1 : 0;
     }
     if (dx == nullptr) return share;
-    for (int64_t c = 0; c < classes_; ++c)
+    for (int64_t c = 0; c < classes_; ++c) {
+#pragma omp simd  // dx may be x
       for (int64_t p = 0; p < count; ++p)
         dx[c * pixels_ + p] = host::exp_of(x[c * pixels_ + p] - largest[p]) * factor[p];
+    }
     for (int64_t p = 0; p < count; ++p)
       if (labels_.counts(wanted[p]) && wanted[p] < classes_)
         dx[wanted[p] * pixels_ + p] = host::exp_of(mine[p] - largest[p]) * factor[p] - scale_;

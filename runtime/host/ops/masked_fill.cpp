@@ -5,6 +5,7 @@
 #include "runtime/attrs/masked_fill.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
+#include "runtime/host/rows.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 
@@ -14,12 +15,11 @@ namespace {
 // Step: of the mask along a row, 0 or 1.
 template <bool Accumulate, int64_t Step, class T>
 void fill_rows(const Loops<2>& loops, bool keep, T value, const T* x, const uint8_t* mask, T* y) {
-  const int64_t rows = loops.count(1), length = loops.counts[0];
+  const int64_t length = loops.counts[0];
   const uint8_t hidden = keep ? 0 : 1;
-#pragma omp parallel for schedule(static) firstprivate(hidden, value, x, y) if (rows * length > 16384)
-  for (int64_t i = 0; i < rows; ++i) {
-    const int64_t at = loops.offset(0, i, 1);
-    const uint8_t* m = mask + loops.offset(1, i, 1);
+  host::for_rows(loops, [=](const auto& offsets) {
+    const int64_t at = offsets[0];
+    const uint8_t* m = mask + offsets[1];
 #pragma omp simd
     for (int64_t j = 0; j < length; ++j) {
       const uint8_t chosen = static_cast<uint8_t>(m[j * Step] != 0) ^ hidden;
@@ -27,7 +27,7 @@ void fill_rows(const Loops<2>& loops, bool keep, T value, const T* x, const uint
       if constexpr (Accumulate) y[at + j] += result;
       else y[at + j] = result;
     }
-  }
+  });
 }
 
 template <bool Accumulate, class T>

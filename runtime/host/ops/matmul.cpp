@@ -9,6 +9,7 @@
 #include "runtime/loops.h"
 #include "runtime/host/primitive_kernel.h"
 #include "runtime/host/real.h"
+#include "runtime/host/rows.h"
 #include "runtime/host/widened_product.h"
 #include "runtime/kernels.h"
 #include "runtime/precision.h"
@@ -145,13 +146,12 @@ class MatMulKernel final : public Kernel {
  private:
   template <class C, class Y>
   void seed(const C* c, Y* y) const {
-    const int64_t rows = seed_.count(1), length = seed_.counts[0], step = seed_.strides[1][0];
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
-    for (int64_t i = 0; i < rows; ++i) {
-      Y* to = y + seed_.offset(0, i, 1);
-      const C* from = c + seed_.offset(1, i, 1);
-      for (int64_t j = 0; j < length; ++j) to[j] = Y(beta_ * static_cast<float>(from[j * step]));
-    }
+    const int64_t length = seed_.counts[0], step = seed_.strides[1][0];
+    host::for_rows(seed_, [=, beta = beta_](const auto& offsets) {
+      Y* to = y + offsets[0];
+      const C* from = c + offsets[1];
+      for (int64_t j = 0; j < length; ++j) to[j] = Y(beta * static_cast<float>(from[j * step]));
+    });
   }
 
   host::PrimitiveKernel product_;

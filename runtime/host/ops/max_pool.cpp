@@ -1,8 +1,8 @@
 // MaxPoolForward {x, y, indices}   MaxPoolBackward {indices, dy, dx}
 // Not oneDNN's: where the processor has no AVX-512, its forward with indices takes three times as long as without them
 // and its backward five times as long as this one. It has no vectorized code for plain layouts. An index is a position
-// in the window, and counts the positions outside the image, too. As in PyTorch, the first of equal maxima is taken, and
-// NaN is larger than any number.
+// in the window, and counts the positions outside the image, too. As in PyTorch, the first of equal maxima is taken,
+// and NaN is larger than any number.
 #include <algorithm>
 #include <limits>
 
@@ -15,13 +15,13 @@
 namespace plimsoll {
 namespace {
 
-// In a plain layout: the windows [begin, end) of a row, at most kColumns, in vectors.
-constexpr int64_t kColumns = 64;
+// In a plain layout: the windows [begin, end) of a row, at most kPooledColumns, in vectors.
+constexpr int64_t kPooledColumns = 64;
 template <class T, class Index>
 void forward_columns(const host::PoolWindows& g, int64_t begin, int64_t end, const host::Reach& layers,
                      const host::Reach& rows, const T* x, T* y, Index* indices) {
-  float best[kColumns];
-  int32_t where[kColumns];
+  float best[kPooledColumns];
+  int32_t where[kPooledColumns];
   // The first position that is in the image.
   const int64_t line = (layers.position * g.kernel[1] + rows.position) * g.kernel[2];
   for (int64_t i = 0; i < end - begin; ++i) {
@@ -89,15 +89,15 @@ void forward_pixel(const host::PoolWindows& g, const host::Reach& layers, const 
 
 // `indices`: null if no gradient is needed.
 template <int kBlock, class T, class Index>
-void forward(const host::PoolWindows& g, const T* x, T* y, Index* indices) {
+void max_forward(const host::PoolWindows& g, const T* x, T* y, Index* indices) {
 #pragma omp parallel for schedule(static)
   for (int64_t item = 0; item < g.planes * g.rows; ++item) {
     const int64_t plane = item / g.rows, out = plane * g.out_plane();
     const T* from = x + plane * g.in_plane * kBlock;
     if constexpr (kBlock == 1) {
       const int64_t row = item % g.rows, at = out + row * g.columns;
-      for (int64_t begin = 0; begin < g.columns; begin += kColumns)
-        forward_columns(g, begin, std::min(begin + kColumns, g.columns), g.layers(row), g.lines(row), from,
+      for (int64_t begin = 0; begin < g.columns; begin += kPooledColumns)
+        forward_columns(g, begin, std::min(begin + kPooledColumns, g.columns), g.layers(row), g.lines(row), from,
                         y + at + begin, indices == nullptr ? nullptr : indices + at + begin);
     } else {
       g.for_row(item % g.rows, [&](int64_t pixel, const host::Reach& layers, const host::Reach& rows,
@@ -111,7 +111,7 @@ void forward(const host::PoolWindows& g, const T* x, T* y, Index* indices) {
 
 // In bf16 the windows of a pixel are added up in f32, and rounded once: `sums` has a plane of floats for each lane.
 template <int kBlock, class T, class Index>
-void backward(const host::PoolWindows& g, const Index* indices, const T* dy, T* dx, float* sums, int64_t lanes) {
+void max_backward(const host::PoolWindows& g, const Index* indices, const T* dy, T* dx, float* sums, int64_t lanes) {
   constexpr bool in_place = std::is_same_v<T, float>;
   const int64_t in_plane = g.in_plane * kBlock;
   // Of each position of a window: its distance from position 0, in elements of dx.
@@ -145,7 +145,7 @@ void backward(const host::PoolWindows& g, const Index* indices, const T* dy, T* 
 
 // body(zero of the real type, zero of the type of an index)
 template <class Body>
-void by_types(DataType real, DataType index, Body body) {
+void by_pool_types(DataType real, DataType index, Body body) {
   host::by_real(real, [&](auto zero) {
     index == DataType::i32 ? body(zero, int32_t{}) : body(zero, uint8_t{});
   });
@@ -161,9 +161,9 @@ class MaxPoolBackwardKernel final : public Kernel {
 
   void run(const RunContext&, std::byte* const* operands, std::byte* workspace) override {
     host::by_block(dx_.layout, [&](auto block) {
-      by_types(dx_.type, index_, [&](auto real, auto index) {
+      by_pool_types(dx_.type, index_, [&](auto real, auto index) {
         using T = decltype(real);
-        backward<decltype(block)::value>(windows_, host::in<decltype(index)>(operands, 0), host::in<T>(operands, 1),
+        max_backward<decltype(block)::value>(windows_, host::in<decltype(index)>(operands, 0), host::in<T>(operands, 1),
                                          host::out<T>(operands, 2), reinterpret_cast<float*>(workspace), lanes_);
       });
     });
@@ -187,9 +187,9 @@ std::unique_ptr<Kernel> MaxPoolForward::make(const Attrs& attrs, std::span<const
   return host::by_block(x.layout, [&](auto block) -> std::unique_ptr<Kernel> {
     return host::flat_kernel([g = host::PoolWindows(attrs, x, y, block), type = y.type, training,
                               index_type = operands[2].tensor.type](const RunContext&, std::byte* const* operand) {
-      by_types(type, index_type, [&](auto real, auto index) {
+      by_pool_types(type, index_type, [&](auto real, auto index) {
         using T = decltype(real);
-        forward<decltype(block)::value>(g, host::in<T>(operand, 0), host::out<T>(operand, 1),
+        max_forward<decltype(block)::value>(g, host::in<T>(operand, 0), host::out<T>(operand, 1),
                                         training ? host::out<decltype(index)>(operand, 2) : nullptr);
       });
     });

@@ -6,6 +6,7 @@
 
 #include "runtime/attrs/whole.h"
 #include "runtime/host/flat_kernel.h"
+#include "runtime/host/rows.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 #include "runtime/typed.h"
@@ -43,14 +44,12 @@ std::unique_ptr<Kernel> Move::make(const Attrs& attrs, std::span<const OperandDe
       const Loops<2>& loops = moved.loops;
       const T* x = reinterpret_cast<const T*>(operand[0]) + moved.start;
       T* y = reinterpret_cast<T*>(operand[1]);
-      const int64_t rows = loops.count(1), length = loops.counts[0], y_step = loops.strides[0][0],
-                    x_step = loops.strides[1][0];
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
-      for (int64_t i = 0; i < rows; ++i) {
-        T* to = y + loops.offset(0, i, 1);
-        const T* from = x + loops.offset(1, i, 1);
+      const int64_t length = loops.counts[0], y_step = loops.strides[0][0], x_step = loops.strides[1][0];
+      host::for_rows(loops, [=](const auto& offsets) {
+        T* to = y + offsets[0];
+        const T* from = x + offsets[1];
         for (int64_t j = 0; j < length; ++j) to[j * y_step] = from[j * x_step];
-      }
+      });
     });
   });
 }

@@ -1,6 +1,7 @@
 // PReluBackward {x, slope, dy, dx}: dx = dy for x > 0, else slope · dy. The slope broadcasts to x, and may be f32 where
 // the others are bf16.
 #include "runtime/host/elementwise.h"
+#include "runtime/host/rows.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 
@@ -18,16 +19,15 @@ std::unique_ptr<Kernel> bent_gradient(std::span<const OperandDesc> operands, con
       const float given = dy[at], value = x[at] > 0 ? given : factor * given;
       dx[at] = adds ? dx[at] + value : value;
     };
-    const int64_t rows = loops.count(1), length = loops.counts[0], step = loops.strides[1][0];
+    const int64_t length = loops.counts[0], step = loops.strides[1][0];
     if (loops.depth() == 1) {
       const float factor = slope[0];
       if (step == 0) return host::for_elements(length, [=](int64_t j) { put(j, factor); });
       return host::for_elements(length, [=](int64_t j) { put(j, slope[j]); });
     }
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
-    for (int64_t i = 0; i < rows; ++i) {
-      const int64_t at = loops.offset(0, i, 1);
-      const S* of_row = slope + loops.offset(1, i, 1);
+    host::for_rows(loops, [=](const auto& offsets) {
+      const int64_t at = offsets[0];
+      const S* of_row = slope + offsets[1];
       if (step == 0) {
         const float factor = *of_row;
 #pragma omp simd
@@ -36,7 +36,7 @@ std::unique_ptr<Kernel> bent_gradient(std::span<const OperandDesc> operands, con
 #pragma omp simd
         for (int64_t j = 0; j < length; ++j) put(at + j, of_row[j]);
       }
-    }
+    });
   });
 }
 

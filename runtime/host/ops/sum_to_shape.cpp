@@ -13,6 +13,7 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
+#include "runtime/host/rows.h"
 #include "runtime/host/work_items.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
@@ -202,11 +203,10 @@ std::unique_ptr<Kernel> stretched(double plain_scale, std::span<const OperandDes
     const float scale = of_samples ? of_samples->of_batch(context.loss_scale) : static_cast<float>(plain_scale);
     const X* x = host::in<X>(operand, 0);
     Y* y = host::out<Y>(operand, 1);
-    const int64_t rows = loops.count(1), length = loops.counts[0], step = loops.strides[1][0];
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
-    for (int64_t i = 0; i < rows; ++i) {
-      Y* to = y + loops.offset(0, i, 1);
-      const X* from = x + loops.offset(1, i, 1);
+    const int64_t length = loops.counts[0], step = loops.strides[1][0];
+    host::for_rows(loops, [=](const auto& offsets) {
+      Y* to = y + offsets[0];
+      const X* from = x + offsets[1];
       if (accumulates) {
         for (int64_t j = 0; j < length; ++j) to[j] = to[j] + scale * from[j * step];
       } else if (step == 0) {
@@ -214,7 +214,7 @@ std::unique_ptr<Kernel> stretched(double plain_scale, std::span<const OperandDes
       } else {
         for (int64_t j = 0; j < length; ++j) to[j] = scale * from[j * step];
       }
-    }
+    });
   });
 }
 

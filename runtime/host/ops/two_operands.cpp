@@ -7,6 +7,7 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
+#include "runtime/host/rows.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 
@@ -24,7 +25,7 @@ std::unique_ptr<Kernel> gradient_of_operand(std::span<const OperandDesc> operand
     return host::flat_kernel([loops, adds, f](const RunContext&, std::byte* const* operand) {
       const T *x = host::in<T>(operand, 0), *other = host::in<T>(operand, 1), *dy = host::in<T>(operand, 2);
       T* dx = host::out<T>(operand, 3);
-      const int64_t rows = loops.count(1), length = loops.counts[0];
+      const int64_t length = loops.counts[0];
       const int64_t x_step = loops.strides[1][0], other_step = loops.strides[2][0], dy_step = loops.strides[3][0];
       if (loops.depth() == 1) {
         host::for_elements(length, [=](int64_t j) {
@@ -33,15 +34,14 @@ std::unique_ptr<Kernel> gradient_of_operand(std::span<const OperandDesc> operand
         });
         return;
       }
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
-      for (int64_t i = 0; i < rows; ++i) {
-        T* to = dx + loops.offset(0, i, 1);
-        const T *a = x + loops.offset(1, i, 1), *b = other + loops.offset(2, i, 1), *from = dy + loops.offset(3, i, 1);
+      host::for_rows(loops, [=](const auto& offsets) {
+        T* to = dx + offsets[0];
+        const T *a = x + offsets[1], *b = other + offsets[2], *from = dy + offsets[3];
         for (int64_t j = 0; j < length; ++j) {
           const float slope = from[j * dy_step] * f(a[j * x_step], b[j * other_step]);
           to[j] = adds ? to[j] + slope : slope;
         }
-      }
+      });
     });
   });
 }

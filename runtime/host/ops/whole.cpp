@@ -4,6 +4,7 @@
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
+#include "runtime/host/rows.h"
 #include "runtime/kernels.h"
 #include "runtime/loops.h"
 #include "runtime/precision.h"
@@ -15,14 +16,12 @@ namespace {
 // y = f(a, b) along loops over {a, b, y}; y is contiguous.
 template <class T, class Y, class F>
 void map_pairs(const Loops<3>& loops, const T* a, const T* b, Y* y, F f) {
-  const int64_t rows = loops.count(1), length = loops.counts[0], a_step = loops.strides[0][0],
-                b_step = loops.strides[1][0];
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
-  for (int64_t i = 0; i < rows; ++i) {
-    const T *from_a = a + loops.offset(0, i, 1), *from_b = b + loops.offset(1, i, 1);
-    Y* to = y + i * length;
+  const int64_t length = loops.counts[0], a_step = loops.strides[0][0], b_step = loops.strides[1][0];
+  host::for_rows(loops, [=](const auto& offsets) {
+    const T *from_a = a + offsets[0], *from_b = b + offsets[1];
+    Y* to = y + offsets[2];
     for (int64_t j = 0; j < length; ++j) to[j] = static_cast<Y>(f(from_a[j * a_step], from_b[j * b_step]));
-  }
+  });
 }
 
 template <class T>
@@ -181,15 +180,14 @@ std::unique_ptr<Kernel> Select::make(const Attrs& attrs, std::span<const Operand
       const T *a = operand[1] ? typed<const T>(operand, 1) : &first,
               *b = operand[2] ? typed<const T>(operand, 2) : &second;
       T* y = typed<T>(operand, 3);
-      const int64_t rows = loops.count(1), length = loops.counts[0];
+      const int64_t length = loops.counts[0];
       const int64_t mask_step = loops.strides[0][0], a_step = loops.strides[1][0], b_step = loops.strides[2][0];
-#pragma omp parallel for schedule(static) if (rows * length > 16384)
-      for (int64_t i = 0; i < rows; ++i) {
-        const uint8_t* m = mask + loops.offset(0, i, 1);
-        const T *from_a = a + loops.offset(1, i, 1), *from_b = b + loops.offset(2, i, 1);
-        for (int64_t j = 0; j < length; ++j)
-          y[i * length + j] = m[j * mask_step] != 0 ? from_a[j * a_step] : from_b[j * b_step];
-      }
+      host::for_rows(loops, [=](const auto& offsets) {
+        const uint8_t* m = mask + offsets[0];
+        const T *from_a = a + offsets[1], *from_b = b + offsets[2];
+        T* to = y + offsets[3];
+        for (int64_t j = 0; j < length; ++j) to[j] = m[j * mask_step] != 0 ? from_a[j * a_step] : from_b[j * b_step];
+      });
     });
   });
 }
