@@ -118,10 +118,13 @@ TEST_CASE("sums in parts are those of their terms, by any number of threads") {
 
 TEST_CASE("batch normalization over parts of planes, by any number of threads") {
   for (const Layout layout : {Layout::plain, Layout::nChw16c}) {
-    // 2 or 32 planes of 20,449 pixels
-    TensorDesc image = f32({2, layout == Layout::plain ? 1 : 16, 143, 143});
+    // 2 planes of 20,449 pixels, or 6 blocks of them, of which two, of one sample each, fit what is processed together
+    TensorDesc image = f32({2, layout == Layout::plain ? 1 : 48, 143, 143});
     image.layout = layout;
     const int64_t channels = image.dim(1), pixels = 143 * 143, block = layout == Layout::plain ? 1 : 16;
+    const auto place = [&](int64_t n, int64_t c, int64_t p) {
+      return (n * channels + c / block * block) * pixels + p * block + c % block;
+    };
     const TensorDesc channel = f32({channels});
     const KernelCall call{"BatchNormForward",
                           {},
@@ -132,7 +135,7 @@ TEST_CASE("batch normalization over parts of planes, by any number of threads") 
       double sum = 0, squares = 0;
       for (int64_t n = 0; n < 2; ++n)
         for (int64_t p = 0; p < pixels; ++p) {
-          const double x = static_cast<double>(wave_at(0, (n * pixels + p) * block + c));
+          const double x = static_cast<double>(wave_at(0, place(n, c, p)));
           sum += x;
           squares += x * x;
         }
@@ -149,7 +152,7 @@ TEST_CASE("batch normalization over parts of planes, by any number of threads") 
     for (int64_t c = 0; c < channels; ++c) {
       double dbias = 0;
       for (int64_t n = 0; n < 2; ++n)
-        for (int64_t p = 0; p < pixels; ++p) dbias += static_cast<double>(wave_at(1, (n * pixels + p) * block + c));
+        for (int64_t p = 0; p < pixels; ++p) dbias += static_cast<double>(wave_at(1, place(n, c, p)));
       CHECK(std::abs(static_cast<double>(floats(gradients[8])[c]) - dbias) < 1e-2);
     }
   }
@@ -169,6 +172,10 @@ TEST_CASE("kernels in lanes give the same bits by any number of threads") {
   same_by_any_team({"AveragePoolBackward",
                     {window, strides, dilations, pads},
                     {read(bf16({3, 80, 8, 8})), write(bf16({3, 80, 16, 16}))}});
+  const TensorDesc indices{.type = DataType::u8, .dims = {3, 80, 8, 8}};
+  same_by_any_team({"MaxPoolForward",
+                    {window, strides, dilations, pads},
+                    {read(f32({3, 80, 16, 16})), write(f32({3, 80, 8, 8})), write(indices)}});
   const TensorDesc heads = bf16({2, 3, 300, 16}), statistics = f32({2, 3, 300, 2});
   const KernelAttribute causal{"right", int64_t{0}};
   same_by_any_team(
