@@ -49,6 +49,11 @@ Result<Nodes> widen(Writer& w) {
   return w.finish();
 }
 
+Result<Nodes> spell_conv_transpose(Writer& w) {
+  PLIMSOLL_ASSIGN(Nodes padded, spelling::output_padding(w));
+  return padded.empty() ? widen(w) : padded;
+}
+
 // If the scale is 1 and the bias is 0 everywhere (PyTorch writes a GroupNorm like this, between two Reshapes):
 // LayerNormalization without either. Any other InstanceNormalization is kept as it is.
 Result<Nodes> spell_instance_normalization(Writer& w) {
@@ -301,7 +306,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Clip", spell_clip},
       {"Col2Im", spelling::col2im},
       {"Conv", widen},
-      {"ConvTranspose", widen},
+      {"ConvTranspose", spell_conv_transpose},
       {"DFT", spelling::fourier_transform},
       {"STFT", spelling::fourier_transforms_of_frames},
       {"DepthToSpace", spell_depth_and_space},
