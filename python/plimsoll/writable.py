@@ -17,6 +17,8 @@ def form_of(torch, exporter, function, args, kwargs, rows):
         return torch.Tensor.transpose, (args[0], -2, -1), None
     if function == torch.vdot and not args[0].is_complex():
         return torch.dot, args, kwargs
+    if function in (torch.atan2, torch.arctan2, torch.Tensor.atan2, torch.Tensor.arctan2):
+        return functools.partial(_atan2, torch), args, kwargs
     if function == torch.logaddexp and "out" not in (kwargs or {}):
         return functools.partial(_logaddexp, torch), args, kwargs
     if exporter == "torchscript" and function == getattr(torch.nn.functional, "rms_norm", None):
@@ -87,6 +89,18 @@ def _arguments(function, args, kwargs):
 def _logaddexp(torch, input, other):  # noqa: A002: PyTorch's name
     """Exporters write the logarithm of a sum of exponentials, which are infinite from 89 on."""
     return torch.maximum(input, other) + torch.nn.functional.softplus(-(input - other).abs())
+
+
+def _atan2(torch, input, other):  # noqa: A002: PyTorch's name
+    """Exporters write the arctangent of the quotient, which has no gradient where the divisor is 0. Here the divisor is
+    the larger one."""
+    is_wide = other.abs() >= input.abs()
+    divisor, dividend = torch.where(is_wide, other, input), torch.where(is_wide, input, other)
+    is_zero, zero, one = divisor == 0, torch.zeros_like(divisor), torch.ones_like(divisor)
+    angle = torch.where(is_zero, zero, torch.atan(dividend / torch.where(is_zero, one, divisor)))
+    half = torch.where(input >= 0, torch.full_like(angle, math.pi / 2), torch.full_like(angle, -math.pi / 2))
+    turned = torch.where(other < 0, angle + 2 * half, angle)
+    return torch.where(is_wide, turned, half - angle)
 
 
 def pairwise_distance(torch, x1, x2, p=2.0, eps=1e-6, keepdim=False):
