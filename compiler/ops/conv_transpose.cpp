@@ -30,7 +30,10 @@ Result<Shape> shape_of(const NodeView& node) {
   for (size_t i = 0; i < rank; ++i) {
     if (x.dims[2 + i].batch) return node.unsupported("a spatial dimension depends on the batch");
     const int64_t stride = window.strides[i], reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
-    if (more[i] < 0 || more[i] >= stride) return node.unsupported("output_padding that is not below the stride");
+    if (more[i] < 0)
+      return node.invalid("output_padding is " + std::to_string(more[i]) + "; it must not be negative");
+    // Without output_shape and auto_pad, such a node is written as others (simplify/spellings_padding.cpp).
+    if (more[i] >= stride) return node.unsupported("output_padding that is not below the stride");
     const int64_t whole = stride * (x.dims[2 + i].value - 1) + more[i] + reach;
     if (same || wanted.size() >= rank) {
       // The padding follows from the requested size; an odd row goes to the end only for SAME_UPPER, as ONNX specifies.

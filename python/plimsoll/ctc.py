@@ -3,11 +3,9 @@
 import functools
 import inspect
 
+from . import refusals
+
 IMPOSSIBLE = -1e30  # the logarithm of a probability of 0: finite, because a difference of infinities is not a number
-
-
-class Refused(ValueError):
-    """A call that no exporter can write, with what to use instead."""
 
 
 class Rows:
@@ -29,8 +27,8 @@ class Rows:
         _, rows, mask = self._rows[id(targets)]
         # In dynamo's exporter, tensors are of another class and have no values.
         if type(mask) is self._tensor and mask.shape == rows.shape and (mask[:, 1:] & ~mask[:, :-1]).any():
-            raise Refused("ctc_loss() can be exported for labels that masked_select() takes if they are the first of "
-                          "each row, with the padding after them")
+            raise refusals.Refused("ctc_loss() can be exported for labels that masked_select() takes if they are the "
+                                   "first of each row, with the padding after them")
         return rows
 
 
@@ -40,7 +38,7 @@ def form_of(torch, function, args, kwargs, rows):
     call.apply_defaults()
     call.arguments["targets"] = rows.of(call.arguments["targets"])
     if call.arguments["log_probs"].dim() != 3 or call.arguments["targets"].dim() != 2:
-        raise Refused(
+        raise refusals.Refused(
             "ctc_loss() can be exported for log_probs [T,N,C] with a row of targets for each sample, [N,S], which ends "
             "in any labels after its target_length. Concatenated targets have a length that depends on data"
         )

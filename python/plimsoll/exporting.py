@@ -13,7 +13,7 @@ import inspect
 import json
 import os
 
-from . import ctc, custom_gradients, examples, keras_exporting, known_numbers, state, writable, written_losses
+from . import ctc, custom_gradients, examples, keras_exporting, known_numbers, refusals, state, writable, written_losses
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -79,8 +79,8 @@ def export(
             try:
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
             except Exception as error:
-                if cause := _cause(error, (_Differentiates, ctc.Refused)):
-                    raise ValueError(str(cause)) from None
+                if cause := _cause(error, (_Differentiates, refusals.Refused)):
+                    raise ValueError(refusals.said(model, cause)) from None
                 _suggest(torch, error, exporter, dynamic_batch)
                 raise
         try:

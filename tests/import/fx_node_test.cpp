@@ -61,6 +61,23 @@ TEST_CASE("the padding of the call that an embedding comes from") {
   CHECK_FALSE(padding_of("index.Tensor](args = (%table, %ids, 1), kwargs = {})").has_value());
 }
 
+TEST_CASE("a clamp by numbers is a Clip, whose gradient is zero at its bounds") {
+  const auto said = [](const std::string& op, const std::string& arguments) {
+    ModelBuilder build(18);
+    build.input("x", {"N", "4"}).constant_real("bound", {0.5F}).output("y");
+    called(build.node(op, {"x", "bound"}, {"y"}, "y"), arguments);
+    const auto imported = build.import();
+    REQUIRE(outcome(imported) == "ok");
+    return imported->network.nodes.begin()->op;
+  };
+  CHECK(said("Max", "clamp.Tensor](args = (%x, %scalar_tensor_default), kwargs = {})") == "Clip");
+  CHECK(said("Min", "clamp.Tensor](args = (%x, None, %scalar_tensor_default), kwargs = {})") == "Clip");
+  CHECK(said("Min", "clamp.Tensor](args = (%x, %scalar_tensor, %scalar_tensor_1), kwargs = {})") == "Clip");
+  CHECK(said("Min", "clamp.Tensor](args = (%x, %scalar_tensor, %ones), kwargs = {})") == "Min");
+  CHECK(said("Max", "clamp.Tensor](args = (%x, %ones), kwargs = {})") == "Max");
+  CHECK(said("Max", "maximum.default](args = (%x, %scalar_tensor_default), kwargs = {})") == "Max");
+}
+
 // Of a file with a fixed batch, dynamo's optimizer makes an initializer of the zeros that nn.LSTM begins with.
 TEST_CASE("the initial states of a recurrent call are zeros for any batch if the call says so") {
   const auto outcome_of = [](const std::string& arguments, float state = 0) {

@@ -434,6 +434,33 @@ TEST_CASE("windows are added up by a ConvTranspose of each channel") {
   CHECK_THAT(said({14, 16}, "64"), Contains("4: node 'node' (Col2Im): its input is [N,27,64], with 7×8 windows"));
 }
 
+TEST_CASE("an output padding of a stride or more is less padding at the end, or rows of the bias") {
+  const auto said = [](const std::vector<int64_t>& more, const std::vector<int64_t>& pads, bool bias) {
+    Spelled spelled;
+    spelled.build.input("x", {"N", "8", "6", "6"}).weight("w", {8, 4, 3, 3}).weight("b", {4});
+    std::vector<std::string> inputs = {"x", "w"};
+    if (bias) inputs.push_back("b");
+    onnx::NodeProto& node = spelled.node("ConvTranspose", inputs);
+    ModelBuilder::ints(node, "dilations", {3, 4});
+    ModelBuilder::ints(node, "strides", {1, 2});
+    ModelBuilder::ints(node, "output_padding", more);
+    ModelBuilder::ints(node, "pads", pads);
+    return spelled.said();
+  };
+  CHECK(said({0, 1}, {0, 0, 0, 0}, true) == "ConvTranspose [N,4,12,20]");
+  CHECK(said({2, 3}, {0, 0, 2, 2}, true) == "ConvTranspose [N,4,12,20]");
+  CHECK(said({2, 0}, {1, 0, 1, 0}, false) == "ConvTranspose Pad [N,4,12,19]");
+  CHECK(said({2, 3}, {1, 0, 1, 1}, true) == "ConvTranspose Pad Unsqueeze Add [N,4,12,21]");
+  CHECK_THAT(said({-1, 0}, {0, 0, 0, 0}, true), Contains("output_padding is -1; it must not be negative"));
+
+  Spelled one;
+  one.build.input("x", {"N", "8", "6"}).weight("w", {8, 4, 3}).weight("b", {4});
+  onnx::NodeProto& node = one.node("ConvTranspose", {"x", "w", "b"});
+  ModelBuilder::ints(node, "dilations", {3});
+  ModelBuilder::ints(node, "output_padding", {2});
+  CHECK(one.said() == "Unsqueeze Unsqueeze ConvTranspose Pad Unsqueeze Add Squeeze [N,4,14]");
+}
+
 TEST_CASE("what is spelled out has the inputs that ONNX gives it") {
   const auto said = [](const char* op, const std::vector<std::string>& inputs) {
     Spelled spelled;
@@ -560,6 +587,9 @@ TEST_CASE("Pad with elements of the input along several axes is a Pad for each a
   CHECK(said(17, {0, 0, 1, 0, 0, 0, 3, 0}, "reflect") == "Pad [N,3,8,5]");
   CHECK(said(9, {0, 1, 1, 2, 0, 1, 3, 1}, "edge") == "Pad Pad Pad [N,5,8,8]");
   CHECK(said(19, {1, 2, 3, 1}, "wrap", {-2, -1}) == "Pad Pad [N,3,8,8]");
+  CHECK(said(19, {1, -2, 3, 0}, "wrap", {-2, -1}) == "Pad Pad [N,3,8,3]");
+  CHECK(said(19, {1, -2}, "wrap", {-1}) == "Pad Pad [N,3,4,4]");
+  CHECK(said(19, {1, 3, -2, -1}, "wrap", {-2, -1}) == "Pad Pad Pad [N,3,3,7]");
   CHECK_THAT(said(17, {0, 0, 1, 2, 0, 0, 3, 1}, "mirror"), Contains("4: ") && Contains("attribute 'mode' is 'mirror'"));
   CHECK_THAT(said(17, {1, 0, 1, 0, 0, 0, 3, 0}, "edge"), Contains("5: ") && Contains("padding of the batch"));
 }

@@ -64,6 +64,11 @@ CalledPadding padding_of_call(const ModelNode& node) {
   return {.is_embedding = true, .row = row && *row >= 0 ? row : std::nullopt};  // -1: there is none
 }
 
+bool is_clamp_by_number(const ModelNode& node, bool is_lower) {
+  if (!is_call_of(node, "aten.clamp.Tensor")) return false;
+  return argument(call_of(node), is_lower ? "min" : "max", is_lower ? 1 : 2).starts_with("%scalar_tensor");
+}
+
 bool is_called_with_zeros(const ModelNode& node) {
   if (std::none_of(kRecurrentCalls.begin(), kRecurrentCalls.end(),
                    [&](std::string_view target) { return is_call_of(node, target); }))

@@ -28,6 +28,9 @@ struct CalledPadding {
 };
 CalledPadding padding_of_call(const ModelNode& node);
 
+// Whether the node comes from a Tensor.clamp() whose lower or upper bound is a number in the code.
+bool is_clamp_by_number(const ModelNode& node, bool is_lower);
+
 // Whether the recurrent node comes from a call whose initial states are the results of torch.zeros(), as nn.LSTM makes
 // them if none are given.
 bool is_called_with_zeros(const ModelNode& node);

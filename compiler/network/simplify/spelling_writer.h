@@ -175,6 +175,7 @@ Result<Nodes> attention(Writer& w);
 Result<Nodes> rotary_embedding(Writer& w);
 Result<Nodes> tensor_scatter(Writer& w);
 Result<Nodes> pad(Writer& w);
+Result<Nodes> output_padding(Writer& w);
 Result<Nodes> resize(Writer& w);
 Result<Nodes> upsample(Writer& w);
 Result<Nodes> affine_grid(Writer& w);

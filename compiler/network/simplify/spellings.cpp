@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "compiler/network/simplify/fx_node.h"
 #include "compiler/network/simplify/spelling_writer.h"
 #include "compiler/support/counted.h"
 
@@ -47,6 +48,11 @@ Result<Nodes> widen(Writer& w) {
   }
   w.write("Squeeze", {wide}, "axes", {2});
   return w.finish();
+}
+
+Result<Nodes> spell_conv_transpose(Writer& w) {
+  PLIMSOLL_ASSIGN(Nodes padded, spelling::output_padding(w));
+  return padded.empty() ? widen(w) : padded;
 }
 
 // If the scale is 1 and the bias is 0 everywhere (PyTorch writes a GroupNorm like this, between two Reshapes):
@@ -246,11 +252,19 @@ Result<Nodes> spell_tan(Writer& w) {
   return w.finish();
 }
 
-// Max and Min of any number of operands; the operator takes two.
+// Max and Min of any number of operands; the operator takes two. Dynamo's exporter writes Tensor.clamp() by numbers as
+// Max and Min: where x is equal to a bound, PyTorch's gradient is zero, as that of Clip. That of Max is shared.
 Result<Nodes> spell_extreme(Writer& w) {
   const size_t count = w.node().inputs.size();
   for (size_t i = 0; i < count; ++i)
     if (w.input(i).empty()) return w.invalid(fmt::format("operand {} is missing", i));
+  const KnownValue* bound = count == 2 ? w.known(1) : nullptr;
+  const bool is_lower = w.node().op == "Max";
+  if (bound && bound->real() && bound->elements() == 1 && is_clamp_by_number(w.node(), is_lower)) {
+    const std::string number = w.number(static_cast<float>(bound->reals[0]));
+    w.write("Clip", is_lower ? std::vector{w.input(0), number} : std::vector{w.input(0), std::string(), number});
+    return w.finish();
+  }
   if (count == 2) return spelling::number_of_more_axes(w);
   if (count == 1) w.write("Identity", {w.input(0)});
   std::string so_far = w.input(0);
@@ -301,7 +315,7 @@ const std::map<std::string_view, SpellingRule>& spelling_rules() {
       {"Clip", spell_clip},
       {"Col2Im", spelling::col2im},
       {"Conv", widen},
-      {"ConvTranspose", widen},
+      {"ConvTranspose", spell_conv_transpose},
       {"DFT", spelling::fourier_transform},
       {"STFT", spelling::fourier_transforms_of_frames},
       {"DepthToSpace", spell_depth_and_space},

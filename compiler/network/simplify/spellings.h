@@ -1,6 +1,7 @@
 // Operators that are written as a sequence of others, so that they need no kernels, layouts and gradients:
 //
 //   Conv, ConvTranspose, MaxPool, AveragePool over one dimension     the same over two, the first of which is 1
+//   ConvTranspose with an output padding of a stride or more     ConvTranspose, Pad, Add of the bias
 //   Resize of depth, height and width     two Resizes, of height and width and of the depth
 //   InstanceNormalization with scale 1 and bias 0     LayerNormalization of each channel
 //   BatchNormalization whose mean and variance are computed     Sub, Div, Mul, Add

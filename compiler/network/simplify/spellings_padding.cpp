@@ -43,13 +43,7 @@ std::optional<Pads> pads_of(const Writer& w) {
   return listed;
 }
 
-// x, padded along one axis only.
-std::string pad_axis(Writer& w, const std::string& x, const std::string& mode, size_t axis, int64_t begin,
-                     int64_t end) {
-  const size_t rank = w.x().size();
-  Ints pads(2 * rank, 0);
-  pads[axis] = begin;
-  pads[rank + axis] = end;
+std::string pad_axes(Writer& w, const std::string& x, const std::string& mode, const Ints& pads) {
   std::string padded;
   if (w.opset() < 11) {
     padded = w.write("Pad", {x}, "pads", pads);
@@ -61,18 +55,39 @@ std::string pad_axis(Writer& w, const std::string& x, const std::string& mode, s
   return padded;
 }
 
+// x, padded along one axis only.
+std::string pad_axis(Writer& w, const std::string& x, const std::string& mode, size_t axis, int64_t begin,
+                     int64_t end) {
+  const size_t rank = w.x().size();
+  Ints pads(2 * rank, 0);
+  pads[axis] = begin;
+  pads[rank + axis] = end;
+  return pad_axes(w, x, mode, pads);
+}
+
 }  // namespace
 
-// Pad with elements of the input along several axes: one node per axis.
+// Pad with elements of the input along several axes: one node per axis. If mode wrap crops one end of an axis, it
+// repeats the rest at the other end, as in PyTorch and onnxruntime: a Pad before it crops.
 Result<Nodes> pad(Writer& w) {
   const std::string mode = w.text("mode", "constant");
-  const auto listed = mode == "constant" ? std::nullopt : pads_of(w);
+  auto listed = mode == "constant" ? std::nullopt : pads_of(w);
   if (!listed) return Nodes{};
-  Ints padded;
-  for (size_t axis = 0; axis < w.x().size(); ++axis)
-    if (listed->begin[axis] != 0 || listed->end[axis] != 0) padded.push_back(static_cast<int64_t>(axis));
-  if (padded.size() < 2) return Nodes{};
-  std::string x = w.input(0);
+  const size_t rank = w.x().size();
+  Ints padded, crops(2 * rank, 0);
+  bool is_cropped = false;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    int64_t &begin = listed->begin[axis], &end = listed->end[axis];
+    if (begin != 0 || end != 0) padded.push_back(static_cast<int64_t>(axis));
+    if (mode != "wrap" || std::min(begin, end) >= 0 || std::max(begin, end) <= 0) continue;
+    crops[axis] = std::min<int64_t>(begin, 0);
+    crops[rank + axis] = std::min<int64_t>(end, 0);
+    begin = std::max<int64_t>(begin, 0);
+    end = std::max<int64_t>(end, 0);
+    is_cropped = true;
+  }
+  if (padded.size() < 2 && !is_cropped) return Nodes{};
+  std::string x = is_cropped ? pad_axes(w, w.input(0), "constant", crops) : w.input(0);
   for (const int64_t axis : padded)
     x = pad_axis(w, x, mode, static_cast<size_t>(axis), listed->begin[static_cast<size_t>(axis)],
                  listed->end[static_cast<size_t>(axis)]);
@@ -129,6 +144,67 @@ Result<Nodes> tile(Writer& w) {
       x = pad_axis(w, x, "wrap", axis, 0, (times - 1) * dims[axis].value);
   }
   if (x == w.input(0)) w.write("Identity", {x});
+  return w.finish();
+}
+
+// ConvTranspose with an output padding that is not below the stride, as PyTorch permits below the dilation: the kernels
+// would find more windows in the output than there are pixels in the input. Whole strides of it are taken from the
+// padding at the end, which crops the output. Rows that are still missing hold the bias alone. Over one dimension it is
+// written over two, the first of which is 1.
+Result<Nodes> output_padding(Writer& w) {
+  const auto list = [&](const char* name, int64_t missing, size_t count) {
+    const auto* found = find_attribute(w.node(), name);
+    return found ? Ints(found->integers().begin(), found->integers().end()) : Ints(count, missing);
+  };
+  size_t rank = w.x().size() < 3 ? 0 : w.x().size() - 2;
+  Ints more = list("output_padding", 0, rank), pads = list("pads", 0, 2 * rank), strides = list("strides", 1, rank);
+  const bool is_sized = find_attribute(w.node(), "output_shape") || w.text("auto_pad", "NOTSET") != "NOTSET";
+  if (more.size() != rank || strides.size() != rank || pads.size() != 2 * rank || is_sized) return Nodes{};
+  const bool is_flat = rank == 1;
+  if (is_flat && (!w.dims(1) || w.dims(1)->size() != 3)) return Nodes{};
+  if (is_flat) {
+    more = {0, more[0]};
+    strides = {1, strides[0]};
+    pads = {0, pads[0], 0, pads[1]};
+    rank = 2;
+  }
+  Ints behind(2 * (rank + 2), 0);  // the rows that are missing, as the pads of a Pad
+  bool is_less = false, is_padded = false;
+  for (size_t i = 0; i < rank; ++i) {
+    if (strides[i] < 1 || more[i] < strides[i]) continue;
+    const int64_t whole = more[i] / strides[i] * strides[i], cropped = std::clamp<int64_t>(pads[rank + i], 0, whole);
+    more[i] -= whole;
+    pads[rank + i] -= cropped;
+    behind[rank + 2 + 2 + i] = whole - cropped;
+    is_less = true;
+    is_padded |= whole > cropped;
+  }
+  if (!is_less) return Nodes{};
+  const auto wide = [&](size_t i) { return is_flat ? w.write("Unsqueeze", {w.input(i)}, "axes", {2}) : w.input(i); };
+  std::vector<std::string> inputs = {wide(0), wide(1)};
+  const bool has_bias = !w.input(2).empty();
+  if (has_bias && !is_padded) inputs.push_back(w.input(2));
+  std::string y = w.write("ConvTranspose", inputs);
+  for (const ModelAttribute& attribute : w.node().attributes) {
+    if (attribute.name == "dilations" || attribute.name == "kernel_shape") {
+      Ints items(attribute.integers().begin(), attribute.integers().end());
+      if (is_flat) items.insert(items.begin(), 1);
+      w.set(attribute.name, items);
+    } else if (attribute.name == "group") {
+      w.take_over(attribute);
+    }
+  }
+  w.set("output_padding", more);
+  w.set("pads", pads);
+  w.set("strides", strides);
+  if (is_padded) y = pad_axes(w, y, "constant", behind);
+  if (is_padded && has_bias) {
+    Ints behind_channels;
+    for (size_t i = 0; i < rank; ++i) behind_channels.push_back(static_cast<int64_t>(i) + 1);
+    const std::string bias = w.write("Unsqueeze", {w.input(2)}, "axes", behind_channels);
+    y = w.write("Add", {y, bias});
+  }
+  if (is_flat) w.write("Squeeze", {y}, "axes", {2});
   return w.finish();
 }
 

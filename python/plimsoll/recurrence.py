@@ -1,0 +1,51 @@
+"""PyTorch's LSTM with a projection (nn.LSTM(proj_size=…)), which has no form in ONNX.
+
+TorchScript's exporter refuses it, and dynamo's leaves the projection out.
+"""
+
+import inspect
+
+from . import refusals
+
+
+def is_projected(function, args):
+    """Whether this is a call of torch.lstm() with projections: its states h are narrower than its states c."""
+    states = next((a for a in args if isinstance(a, (tuple, list)) and len(a) == 2), None)
+    return states is not None and states[0].shape[-1] != states[1].shape[-1]
+
+
+def projected_lstm(torch, *args, **kwargs):
+    """One step after the other: the number of steps becomes that of the example."""
+    names = ("input", "hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional", "batch_first")
+    if len(args) > 1 and isinstance(args[1], torch.Tensor):
+        raise refusals.Refused("an LSTM with a projection (proj_size) cannot be exported for a packed sequence; give "
+                               "it the padded tensor")
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    return _projected_lstm(torch, **inspect.Signature(parameters).bind(*args, **kwargs).arguments)
+
+
+def _projected_lstm(torch, input, hx, params, has_biases, num_layers, dropout, train,  # noqa: A002: PyTorch's name
+                    bidirectional, batch_first):
+    linear = torch.nn.functional.linear
+    directions, weights_each = (2 if bidirectional else 1), (5 if has_biases else 3)
+    x = input.transpose(0, 1) if batch_first else input
+    last = []
+    for layer in range(num_layers):
+        results = []
+        for direction in range(directions):
+            number = layer * directions + direction
+            of_input, of_state, *biases, projection = params[number * weights_each:(number + 1) * weights_each]
+            steps = linear(x, of_input, biases[0] + biases[1] if biases else None).unbind(0)
+            h, c, made = hx[0][number], hx[1][number], []
+            for step in reversed(steps) if direction else steps:
+                enter, forget, cell, leave = (step + linear(h, of_state)).chunk(4, -1)
+                c = torch.sigmoid(forget) * c + torch.sigmoid(enter) * torch.tanh(cell)
+                h = linear(torch.sigmoid(leave) * torch.tanh(c), projection)
+                made.append(h)
+            results.append(torch.stack(made[::-1] if direction else made))
+            last.append((h, c))
+        x = torch.cat(results, -1) if bidirectional else results[0]
+        if dropout > 0 and train and layer + 1 < num_layers:
+            x = torch.nn.functional.dropout(x, dropout)
+    h, c = (torch.stack(states) for states in zip(*last))
+    return x.transpose(0, 1) if batch_first else x, h, c
