@@ -466,11 +466,13 @@ TEST_CASE("what only other outputs depend on need not be supported if an output 
              Contains("--output 'probabilities'") && !Contains("'same'") && !Contains("'weight'"));
 }
 
-// Files of SessionOptions.optimized_model_filepath.
-TEST_CASE("operators of onnxruntime's optimizer are refused with the level that writes none") {
+// Files of SessionOptions.optimized_model_filepath, and of onnxruntime.training.artifacts.
+TEST_CASE("operators of onnxruntime are refused with the file to compile instead") {
   for (const auto& [op, domain, level] :
        {std::tuple("GroupQueryAttention", "com.microsoft", "ORT_ENABLE_BASIC"),
-        std::tuple("Conv", "com.microsoft.nchwc", "ORT_ENABLE_EXTENDED")}) {
+        std::tuple("Conv", "com.microsoft.nchwc", "ORT_ENABLE_EXTENDED"),
+        std::tuple("ReluGrad", "com.microsoft", "the model that generate_artifacts() read"),
+        std::tuple("InPlaceAccumulatorV2", "com.microsoft", "the model that generate_artifacts() read")}) {
     ModelBuilder build;
     build.input("x", {"N", "4"}).node(op, {"x"}, {"y"}, "fused").set_domain(domain);
     CHECK_THAT(outcome(build.output("y").import()), StartsWith("5: ") && Contains(level));

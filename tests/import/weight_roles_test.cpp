@@ -66,11 +66,12 @@ TEST_CASE("a single number with the name that an exporter gives to constants is 
   };
   for (const char* name : {"onnx::Mul_3", "/layer/Constant_1_output_0", "helper.constant.7", "p2o.helper.constant.0",
                            "lstm/zeros/Const:0", "net/norm/Const_12:0", "net/norm/Const", "dpa_scale_0",
-                           "dpa_zero_weights_1", "dpa_one_0"}) {
+                           "dpa_zero_weights_1", "dpa_one_0", "auto.cast.7"}) {
     CAPTURE(name);
     CHECK_FALSE(trained(name, {}));
     CHECK(trained(name, {4}));
   }
+  CHECK_FALSE(trained("p2o.pd_op.full.2.0", {4}));  // paddle.full
   for (const char* name : {"scale", "helper.bias.1", "jax2tf_net_/Const_3:0", "net/Constrained:0", "net/Const_a:0",
                            "Const_", "net/Const/ReadVariableOp:0"}) {
     CAPTURE(name);

@@ -172,6 +172,78 @@ TEST_CASE("what the file marks as a buffer or a constant is not trained") {
   }
 }
 
+// An InstanceNorm2d without parameters is written as an InstanceNormalization, which has ones and zeros.
+TEST_CASE("the ones and zeros that PyTorch's exporters give a normalization without parameters are not trained") {
+  const auto model = [](const std::string& ones, const std::string& zeros) {
+    ModelBuilder build(20, 10);
+    build.model.set_producer_name("pytorch");
+    build.input("x", {"N", "4", "8", "8"}).weight("c.weight", {4, 4, 3, 3});
+    build.weight(ones, {4}, 1, 0).weight(zeros, {4}, 0, 0);
+    build.conv("x", "c.weight", "", "c", "node_conv2d");
+    build.node("InstanceNormalization", {"c", ones, zeros}, {"y"}, "norm");
+    return build.output("y");
+  };
+  const auto trains = [](const Result<ImportedModel>& imported, const std::string& name) {
+    REQUIRE(outcome(imported) == "ok");
+    const Value* const value = find_value(imported->network, name);
+    return value && value->trainable;
+  };
+  CHECK(trains(model("n.weight", "n.bias").import(), "n.weight"));
+
+  SECTION("dynamo's optimizer notes what it computed them from") {
+    const auto noted = [&](const std::string& sources, const std::string& more_parameters) {
+      ModelBuilder build = model("val_3", "val_7");
+      onnx::NodeProto& norm = *build.graph().mutable_node(1);
+      norm.add_metadata_props()->set_key("pkg.torch.onnx.name_scopes");
+      norm.mutable_metadata_props(0)->set_value("['', 'n', 'instance_norm']");
+      onnx::StringStringEntryProto& list = *build.graph().add_metadata_props();
+      list.set_key("pkg.torch.export.ExportedProgram.graph_signature");
+      list.set_value("# inputs\np_c_weight: PARAMETER target='c.weight'\n" + more_parameters);
+      for (const std::string name : {"val_3", "val_7"}) {
+        onnx::ValueInfoProto& info = *build.graph().add_value_info();
+        info.set_name(name);
+        info.add_metadata_props()->set_key("pkg.onnxscript.optimizer.folded_from");
+        info.mutable_metadata_props(0)->set_value(sources);
+      }
+      const auto imported = build.import();
+      CHECK(trains(imported, "val_3") == trains(imported, "val_7"));
+      return trains(imported, "val_3");
+    };
+    const std::string of_norm = "p_n_weight: PARAMETER target='n.weight'\n";
+    CHECK_FALSE(noted("['conv2d', 'val_1']", ""));
+    CHECK(noted("['n.weight', 'val_1']", of_norm));
+    // Equal tensors are merged: they may be the parameter of the same module that is missing, but no other's.
+    CHECK(noted("['conv2d', 'val_1']", of_norm));
+    CHECK_FALSE(noted("['conv2d', 'val_1']", "p_o_bias: PARAMETER target='o.bias'\n"));
+  }
+  SECTION("other optimizers keep the names") {
+    CHECK_FALSE(trains(model("/n/Constant_output_0", "/n/Constant_1_output_0").import(), "/n/Constant_output_0"));
+    CHECK_FALSE(trains(model("val_3", "val_7").import(), "val_3"));
+    CHECK(trains(model("/n/Constant_weight", "val_x").import(), "/n/Constant_weight"));
+    ModelBuilder of_paddle = model("helper.constant.1", "helper.constant.2");
+    of_paddle.model.clear_producer_name();
+    CHECK_FALSE(trains(of_paddle.import(), "helper.constant.1"));
+  }
+  SECTION("if several nodes read them, they may be merged with a parameter: the compiler asks") {
+    ModelBuilder build = model("/n/Constant_output_0", "/n/Constant_1_output_0");
+    build.graph().clear_output();
+    build.node("InstanceNormalization", {"y", "/n/Constant_output_0", "/n/Constant_1_output_0"}, {"z"}, "norm_1");
+    const auto imported = build.output("z").import();
+    REQUIRE(outcome(imported) == "ok");
+    const Value* const ones = find_value(imported->network, "/n/Constant_output_0");
+    REQUIRE(ones);
+    CHECK(ones->undecided);
+  }
+  SECTION("a number of the code after a normalization is no scale") {
+    for (const std::string name : {"/Constant_output_0", "scale"}) {
+      ModelBuilder build = model("n.weight", "n.bias");
+      build.graph().clear_output();
+      build.weight(name, {}, 2).node("Mul", {"y", name}, {"z"});
+      CHECK(trains(build.output("z").import(), name) == (name == "scale"));
+    }
+  }
+}
+
 // plimsoll.export records more than other exporters, and takes precedence over what the compiler would infer.
 TEST_CASE("what plimsoll.export says is trained is, and nothing else") {
   const auto model = [](const std::string& notes) {

@@ -39,6 +39,7 @@ const std::map<std::string, std::string> kMayName = {
     {"network/unexpanded", "a pattern: an Expand before what broadcasts"},
     {"network/two_classes", "a pattern: the probabilities of two classes from one score"},
     {"network/simplify/builder", "Constant, and operators without kernels that it takes apart: sequences, Pad"},
+    {"network/simplify/exporter_numbers", "the names that exporters give to Constant nodes"},
     {"network/simplify/findings", "a pattern: convolutions whose batch normalizations were folded"},
     {"network/simplify/findings_tensorflow", "patterns: a bias after a layer, a batch normalization that is computed"},
     {"network/simplify/fit_inputs", "makes the nodes that repeat an input for each sample"},

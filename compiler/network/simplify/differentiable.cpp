@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "compiler/network/simplify/exporter_numbers.h"
 #include "compiler/network/simplify/fold.h"
 #include "compiler/network/simplify/fx_node.h"
 #include "compiler/network/simplify/graph_edit.h"
@@ -47,6 +48,7 @@ std::unordered_set<std::string> reached_by_gradients(const Model& model, const G
   }
   for (const auto& [name, kind] : exporter_marks(model))
     if (kind != "PARAMETER") reached.erase(name);
+  for (const auto& [name, why] : exporter_numbers(model)) reached.erase(name);
   return reached;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "compiler/network/simplify/exporter_numbers.h"
 #include "compiler/network/simplify/module_path.h"
 #include "compiler/network/simplify/weight_roles.h"
 #include "compiler/ops/op.h"
@@ -23,21 +24,11 @@ std::string module_of(const std::string& parameter) {
   return dot == std::string::npos ? "" : parameter.substr(0, dot);
 }
 
-// The module's parameters that are not initializers: lines "p_a_bias: PARAMETER target='a.bias'". nullopt: no list.
+// The module's parameters that are not initializers. nullopt: no list.
 std::optional<std::set<std::string>> missing_parameters(const Model& model) {
-  const auto is_list = [](const auto& entry) {
-    return entry.key == "pkg.torch.export.ExportedProgram.graph_signature";
-  };
-  const auto list = std::find_if(model.metadata.begin(), model.metadata.end(), is_list);
-  if (list == model.metadata.end()) return std::nullopt;
-  constexpr std::string_view kMark = ": PARAMETER target='";
-  std::set<std::string> missing;
-  const std::string& text = list->value;
-  for (size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at)) {
-    at += kMark.size();
-    missing.insert(text.substr(at, text.find('\'', at) - at));
-  }
-  for (const ModelTensor& tensor : model.initializers) missing.erase(tensor.name);
+  auto missing = parameters_listed_by_dynamo(model);
+  if (missing)
+    for (const ModelTensor& tensor : model.initializers) missing->erase(tensor.name);
   return missing;
 }
 

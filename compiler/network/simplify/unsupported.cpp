@@ -16,6 +16,11 @@ bool is_of_onnxruntime(const ModelNode& node) {
   return node.domain.starts_with("com.microsoft") || node.op == "SimplifiedLayerNormalization";
 }
 
+// The training graph of onnxruntime's generate_artifacts() holds the backward pass: "ConvGrad", "InPlaceAccumulatorV2".
+bool is_of_backward_pass(const ModelNode& node) {
+  return is_of_onnxruntime(node) && (node.op.ends_with("Grad") || node.op.starts_with("InPlaceAccumulator"));
+}
+
 // tf2onnx leaves these in the file under TensorFlow's names if it cannot convert them.
 bool is_of_tensorflow(const ModelNode& node) {
   return is_of_onnx(node) && (node.op == "Erfc" || node.op.ends_with("PartitionedCall") ||
@@ -41,6 +46,7 @@ void Unsupported::add_operator(const ModelNode& node, const Op* op, std::string 
   const auto [at, fresh] = group_of_.emplace(title, groups_.size());
   if (fresh) groups_.push_back({.title = title});
   by_onnxruntime_ = by_onnxruntime_ || is_of_onnxruntime(node);
+  has_backward_pass_ = has_backward_pass_ || is_of_backward_pass(node);
   in_blocks_ = in_blocks_ || node.domain == "com.microsoft.nchwc";
   of_tensorflow_ = of_tensorflow_ || is_of_tensorflow(node);
   loop_of_keras_ = loop_of_keras_ || (node.op == "Loop" && node.name.ends_with("/while_loop"));
@@ -78,6 +84,10 @@ Status Unsupported::status(int64_t opset) const {
     error.notes.push_back(
         "onnxruntime has arranged the weights of these convolutions for the processor that it ran on: compile the file "
         "that it read, or limit it to ORT_ENABLE_EXTENDED");
+  else if (has_backward_pass_)
+    error.notes.push_back(
+        "this is a training graph of onnxruntime, which already holds the backward pass: compile the model that "
+        "generate_artifacts() read");
   else if (by_onnxruntime_ && !quantized_)
     error.notes.push_back(
         "onnxruntime defines some of these operators, and ONNX does not: if onnxruntime's optimizer wrote this file, "

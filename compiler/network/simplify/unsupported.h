@@ -33,6 +33,7 @@ class Unsupported {
   std::vector<std::string> messages_ = {};
   std::vector<std::string> advice_ = {};
   bool by_onnxruntime_ = false;  // one of the operators is one that onnxruntime's optimizer writes
+  bool has_backward_pass_ = false;  // one is an operator of onnxruntime's training graphs
   bool in_blocks_ = false;       // one reads weights in an order that onnxruntime has chosen for a processor
   bool of_tensorflow_ = false;   // one is an operator of TensorFlow that tf2onnx has not converted
   bool loop_of_keras_ = false;   // one is a loop in which tf2onnx writes a recurrent layer

@@ -36,16 +36,21 @@ bool is_const_of_tensorflow(std::string_view name) {
 }
 
 // A scalar with the name of a constant. TorchScript's exporter also gives such names to parameters that it has
-// transposed. Paddle's exporter writes the numbers of its own code as "helper.constant.3", and jax2onnx those of its
-// dot product attention as "dpa_scale_0" and "dpa_one_0".
+// transposed. Paddle's exporter writes the numbers of its own code as "helper.constant.3", and the factor of a
+// paddle.scale, as in attention, as "auto.cast.7". jax2onnx writes those of its dot product attention as "dpa_scale_0"
+// and "dpa_one_0".
 bool is_named_as_constant(const ModelTensor& tensor) {
   const std::string& name = tensor.name;
   return elements_of(tensor) == 1 &&
          (name.starts_with("onnx::") || name.starts_with("Constant") || name.find("/Constant") != std::string::npos ||
           name.starts_with("helper.constant.") || name.starts_with("p2o.helper.constant.") ||
-          name.starts_with("dpa_scale_") || name.starts_with("dpa_one_") || name.starts_with("dpa_zero_") ||
+          name.starts_with("auto.cast.") || name.starts_with("dpa_scale_") || name.starts_with("dpa_one_") ||
+          name.starts_with("dpa_zero_") ||
           is_const_of_tensorflow(name));
 }
+
+// What Paddle's exporter writes for paddle.full, such as the initial states of an LSTM: "p2o.pd_op.full.2.0".
+bool is_full_of_paddle(const ModelTensor& tensor) { return tensor.name.starts_with("p2o.pd_op.full."); }
 
 // Names that exporters and optimizers give to numbers in the code: "475", "const_6__13".
 bool is_named_as_number(std::string_view name) {
@@ -99,7 +104,7 @@ bool ValueTable::is_constant(const ModelTensor& initializer) {
   if (is_lifted_by_dynamo(initializer) || !weights_.reached.contains(initializer.name)) return true;
   if (const auto role = weights_.roles.find(initializer.name); role != weights_.roles.end())
     return role->second.kind == WeightRole::Kind::epsilon;
-  if (is_named_as_constant(initializer)) return true;
+  if (is_named_as_constant(initializer) || is_full_of_paddle(initializer)) return true;
   const bool of_jax = initializer.name.starts_with(kJax);
   if (unmarked_numbers_are_constants_ && elements_of(initializer) == 1 && !of_jax) return true;
   const auto [mask, unseen] = is_mask_.try_emplace(&initializer, false);

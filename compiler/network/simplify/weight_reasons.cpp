@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "compiler/network/simplify/exporter_numbers.h"
+
 namespace plimsoll {
 namespace {
 
@@ -27,6 +29,7 @@ std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrd
   for (const int index : order.nodes)
     for (const std::string& input : model.nodes[index].inputs) read.insert(input);
   const auto marks = exporter_marks(model);
+  const auto numbers = exporter_numbers(model);
   const auto why_not = [&](const std::string& name) -> std::string {
     if (model.author && model.author->frozen.contains(name))
       return "frozen: plimsoll.export lists it with requires_grad=False";
@@ -37,6 +40,7 @@ std::map<std::string, std::string> reasons_of(const Model& model, const GraphOrd
     const auto mark = marks.find(name);
     if (mark != marks.end() && mark->second == "BUFFER") return "the exporter marks it as a buffer";
     if (mark != marks.end() && mark->second != "PARAMETER") return "the exporter marks it as a constant";
+    if (const auto number = numbers.find(name); number != numbers.end()) return number->second;
     return "no gradient reaches it";
   };
   std::map<std::string, std::string> reasons;

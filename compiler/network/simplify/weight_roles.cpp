@@ -9,6 +9,7 @@
 
 #include "compiler/ir/known_value.h"
 #include "compiler/network/simplify/differentiable.h"
+#include "compiler/network/simplify/exporter_numbers.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
@@ -321,6 +322,7 @@ bool names_variables_of_tensorflow(const Model& model) {
 
 std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model, const GraphOrder& order) {
   auto roles = RoleFinder(model, order).run();
+  for (const std::string& name : perhaps_exporter_numbers(model)) roles.erase(name);
   if (model.producer == "plimsoll")
     for (const ModelTensor& tensor : model.initializers)
       if (tensor.type == ElementType::f32)

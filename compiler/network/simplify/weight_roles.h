@@ -27,8 +27,9 @@ struct WeightRole {
 //     input; in a file of tf2onnx, what a node of TensorFlow reads from a variable;
 //   - epsilon: a single number that is only added to the input of a Sqrt, or only bounds it; in a file of tf2onnx,
 //     which merges equal numbers, one that is compared with integers.
-// Other initializers have no role here. Names and elements identify some of them as constants (values.cpp); the rest is
-// undecided, and the user is asked (compiler/network/undecided.h).
+// What may be a number of PyTorch's exporter (perhaps_exporter_numbers) has no role. Neither have other initializers:
+// names and elements identify some of them as constants (values.cpp); the rest is undecided, and the user is asked
+// (compiler/network/undecided.h).
 std::unordered_map<std::string, WeightRole> find_weight_roles(const Model& model, const GraphOrder& order);
 
 // What is known of a model's initializers before it becomes a network. It holds for the same nodes, whatever the
