@@ -34,6 +34,8 @@ inline constexpr int kWidest = 16;
 inline constexpr int kWidest = 8;
 #endif
 
+using Widest = VectorOf<kWidest>::Type;
+
 // a · b + c, rounded once where the processor can. Stated, because contraction is off for the whole backend.
 inline float multiply_add(float a, float b, float c) {
 #ifdef __FMA__
@@ -42,7 +44,6 @@ inline float multiply_add(float a, float b, float c) {
   return a * b + c;
 #endif
 }
-using Widest = VectorOf<kWidest>::Type;
 // A template, so that files that use no vector can be compiled for processors without them.
 template <std::same_as<Widest> V>
 inline V multiply_add(V a, V b, V c) {

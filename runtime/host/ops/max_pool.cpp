@@ -5,6 +5,7 @@
 // and NaN is larger than any number.
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/planes.h"
@@ -109,17 +110,22 @@ void max_forward(const host::PoolWindows& g, const T* x, T* y, Index* indices) {
   }
 }
 
-// In bf16 the windows of a pixel are added up in f32, and rounded once: `sums` has a plane of floats for each lane.
-template <int kBlock, class T, class Index>
-void max_backward(const host::PoolWindows& g, const Index* indices, const T* dy, T* dx, float* sums, int64_t lanes) {
-  constexpr bool in_place = std::is_same_v<T, float>;
-  const int64_t in_plane = g.in_plane * kBlock;
-  // Of each position of a window: its distance from position 0, in elements of dx.
+// Of each position of a window: its distance from position 0, in pixels.
+std::vector<int64_t> distances_in(const host::PoolWindows& g) {
   std::vector<int64_t> distances;
   for (int64_t i = 0; i < g.kernel[0]; ++i)
     for (int64_t j = 0; j < g.kernel[1]; ++j)
       for (int64_t k = 0; k < g.kernel[2]; ++k)
-        distances.push_back(((i * g.step[0] * g.in[1] + j * g.step[1]) * g.in[2] + k * g.step[2]) * kBlock);
+        distances.push_back((i * g.step[0] * g.in[1] + j * g.step[1]) * g.in[2] + k * g.step[2]);
+  return distances;
+}
+
+// In bf16 the windows of a pixel are added up in f32, and rounded once: `sums` has a plane of floats for each lane.
+template <int kBlock, class T, class Index>
+void max_backward(const host::PoolWindows& g, const std::vector<int64_t>& distances, const Index* indices, const T* dy,
+                  T* dx, float* sums, int64_t lanes) {
+  constexpr bool in_place = std::is_same_v<T, float>;
+  const int64_t in_plane = g.in_plane * kBlock;
   host::for_work_items(g.planes, lanes, [&](int64_t plane, int64_t lane) {
     const int64_t out = plane * g.out_plane() * kBlock;
     float* to = sums + lane * in_plane;
@@ -136,7 +142,7 @@ void max_backward(const host::PoolWindows& g, const Index* indices, const T* dy,
         const Index* index = indices + out + pixel * kBlock;
         const T* gradient = dy + out + pixel * kBlock;
         for (int c = 0; c < kBlock; ++c)
-          to[first * kBlock + c + distances[static_cast<size_t>(index[c])]] += static_cast<float>(gradient[c]);
+          to[(first + distances[static_cast<size_t>(index[c])]) * kBlock + c] += static_cast<float>(gradient[c]);
       });
     if constexpr (!in_place)
       for (int64_t i = 0; i < in_plane; ++i) dx[plane * in_plane + i] = to[i];
@@ -156,6 +162,7 @@ class MaxPoolBackwardKernel final : public Kernel {
   MaxPoolBackwardKernel(const PoolAttrs& attrs, std::span<const OperandDesc> operands)
       : dx_(operands[2].tensor),
         windows_(attrs, dx_, operands[1].tensor, std::max(1, block_of(dx_.layout))),
+        distances_(distances_in(windows_)),
         index_(operands[0].tensor.type),
         lanes_(host::PlaneSums(dx_, operands).lanes) {}
 
@@ -163,8 +170,9 @@ class MaxPoolBackwardKernel final : public Kernel {
     host::by_block(dx_.layout, [&](auto block) {
       by_pool_types(dx_.type, index_, [&](auto real, auto index) {
         using T = decltype(real);
-        max_backward<decltype(block)::value>(windows_, host::in<decltype(index)>(operands, 0), host::in<T>(operands, 1),
-                                         host::out<T>(operands, 2), reinterpret_cast<float*>(workspace), lanes_);
+        max_backward<decltype(block)::value>(windows_, distances_, host::in<decltype(index)>(operands, 0),
+                                             host::in<T>(operands, 1), host::out<T>(operands, 2),
+                                             reinterpret_cast<float*>(workspace), lanes_);
       });
     });
   }
@@ -172,6 +180,7 @@ class MaxPoolBackwardKernel final : public Kernel {
  private:
   TensorDesc dx_;
   host::PoolWindows windows_;
+  std::vector<int64_t> distances_;
   DataType index_;
   int64_t lanes_;
 };
