@@ -55,11 +55,14 @@ assert gradients and not any("type" in t for t in gradients)
 PY
 done
 
-# --- the same bits under every budget
-least=$(plimsoll plan conv.onnx --batch 16 --optimizer sgd --precision bf16 --algorithms-of conv-bf16 \
-  --costs modelled -q |
-        $python -c 'import json, sys; print(json.load(sys.stdin)["summary"]["minimum_bytes"])')
-for budget in 60% "$least"; do
+# --- the same bits under every budget. How far the least memory is below the unlimited one depends on the processor:
+# without products in bf16, convolutions need workspaces for f32 copies.
+plimsoll plan conv.onnx --batch 16 --optimizer sgd --precision bf16 --algorithms-of conv-bf16 --costs modelled -q \
+  -o free.json
+read -r least half < <($python -c 'import json
+of = json.load(open("free.json"))["summary"]
+print(of["minimum_bytes"], (of["minimum_bytes"] + of["unconstrained_bytes"]) // 2)')
+for budget in "$half" "$least"; do
   build_trainer "at$budget" conv.onnx --batch 16 --optimizer sgd --precision bf16 --budget "$budget" \
     --algorithms-of conv-bf16
   "at$budget/build/train" --data npy:x.npy,y.npy --no-shuffle --lr 0.003 --epochs 3 --quiet --save tight.onnx --spill .
