@@ -135,6 +135,20 @@ struct PlaneSums {
   int64_t workspace_bytes() const { return lanes * lane_bytes; }
 };
 
+// body(plane, to) for every plane of dx: adds to the elements of a plane, which are 0 at first. In bf16 the sums are
+// rounded once: `sums` is the workspace of PlaneSums.
+template <class T, class Body>
+void add_up_planes(int64_t planes, int64_t elements, int64_t lanes, T* dx, float* sums, Body body) {
+  for_work_items(planes, lanes, [&](int64_t plane, int64_t lane) {
+    float* to = sums + lane * elements;
+    if constexpr (std::is_same_v<T, float>) to = dx + plane * elements;
+    std::fill_n(to, elements, 0.0F);
+    body(plane, to);
+    if constexpr (!std::is_same_v<T, float>)
+      for (int64_t i = 0; i < elements; ++i) dx[plane * elements + i] = to[i];
+  });
+}
+
 // body(std::integral_constant<int, kBlock>) for the layout of an activation.
 template <class Body>
 auto by_block(Layout layout, Body body) {

@@ -1,4 +1,4 @@
-// The rows of a loop nest, the innermost loops, shared out to the threads.
+// Shares out the rows of a loop nest, its innermost loops, to the threads.
 #pragma once
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 //   padding | input                                                 kernel 3, dilation 2, stride 3, padding 2
 //     . .   | x x x x x x x
 //     ^       ^   ^            window 0: the pixels [0, 3) in steps of 2, of which 0 is at position 1
-//             . ^   ^   ^      window 1: [1, 6), and 1 is at position 0
+//               ^   ^   ^      window 1: [1, 6), of which 1 is at position 0
 #pragma once
 
 #include <algorithm>

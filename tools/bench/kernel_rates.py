@@ -14,7 +14,7 @@ import json
 import math
 import re
 
-BYTES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "i8": 1, "u8": 1, "bool": 1}
+BYTES = {"f32": 4, "i32": 4, "i64": 8, "u8": 1, "bf16": 2, "f16": 2, "q8": 1, "uq8": 1, "i16": 2}
 COMPUTES = re.compile("Conv|MatMul|Gemm|Attention|Lstm|LSTM|Gru|GRU|Rnn|RNN|LinearCross|Recurrent")
 OPERAND = re.compile(r" (read|write|update) (\w+)\[([\d,]*)\]")
 
@@ -40,6 +40,8 @@ def main():
                 seconds = min(each["seconds"] for each in task["algorithms"])
                 tasks[task["signature"]] = (traffic(task["signature"]), seconds, path)
     rates = sorted(moved / seconds for moved, seconds, _ in tasks.values() if moved > 2**20)
+    if not rates:
+        parser.error("no task moves more than 1 MiB: profile a larger batch")
     rate = rates[-max(1, len(rates) // 10)]
     rows = collections.defaultdict(lambda: [0, 0, 0.0, 0.0, ""])
     for signature, (moved, seconds, path) in tasks.items():

@@ -96,7 +96,7 @@ void add_folded(const Model& model, const Readers& readers, std::unordered_map<s
     if (noted == sources.end() || read == readers.end() || marks.contains(tensor.name)) continue;
     if (std::any_of(noted->second.begin(), noted->second.end(), is_parameter)) continue;
     if (std::any_of(read->second.begin(), read->second.end(), may_be_missing_parameter)) continue;
-    numbers.emplace(tensor.name, "the exporter computed it of no parameter of the module");
+    numbers.emplace(tensor.name, "the exporter computed it from no parameter of the module");
   }
 }
 

@@ -1,6 +1,6 @@
 // AveragePoolForward {x, y}   AveragePoolBackward {dy, dx}
-// Not oneDNN's: oneDNN divides by the whole window where ceil_mode extends beyond the padding. Each plane of channels
-// is processed by one thread, so overlapping windows are summed in a fixed order.
+// Not oneDNN's: oneDNN divides by the whole window where ceil_mode extends beyond the padding. In the backward one
+// thread processes a plane of channels, so overlapping windows are summed in a fixed order.
 #include <algorithm>
 
 #include "runtime/host/flat_kernel.h"
@@ -37,16 +37,10 @@ void forward(const host::PoolWindows& g, const T* x, T* y) {
   }
 }
 
-// In bf16 the windows of a pixel are added up in f32, and rounded once: `sums` has a plane of floats for each lane.
 template <int kBlock, class T>
 void backward(const host::PoolWindows& g, const T* dy, T* dx, float* sums, int64_t lanes) {
-  constexpr bool in_place = std::is_same_v<T, float>;
-  const int64_t in_plane = g.in_plane * kBlock;
-  host::for_work_items(g.planes, lanes, [&](int64_t plane, int64_t lane) {
+  host::add_up_planes(g.planes, g.in_plane * kBlock, lanes, dx, sums, [&](int64_t plane, float* to) {
     const T* from = dy + plane * g.out_plane() * kBlock;
-    float* to = sums + lane * in_plane;
-    if constexpr (in_place) to = dx + plane * in_plane;
-    std::fill_n(to, in_plane, 0.0F);
     for (int64_t row = 0; row < g.rows; ++row)
       g.for_row(row, [&](int64_t pixel, const host::Reach& layers, const host::Reach& rows,
                          const host::Reach& columns) {
@@ -58,8 +52,6 @@ void backward(const host::PoolWindows& g, const T* dy, T* dx, float* sums, int64
             for (int64_t w = columns.first; w < columns.last; w += g.step[2])
               for (int c = 0; c < kBlock; ++c) to[((d * g.in[1] + h) * g.in[2] + w) * kBlock + c] += share[c];
       });
-    if constexpr (!in_place)
-      for (int64_t i = 0; i < in_plane; ++i) dx[plane * in_plane + i] = to[i];
   });
 }
 

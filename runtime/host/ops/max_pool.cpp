@@ -120,17 +120,11 @@ std::vector<int64_t> distances_in(const host::PoolWindows& g) {
   return distances;
 }
 
-// In bf16 the windows of a pixel are added up in f32, and rounded once: `sums` has a plane of floats for each lane.
 template <int kBlock, class T, class Index>
 void max_backward(const host::PoolWindows& g, const std::vector<int64_t>& distances, const Index* indices, const T* dy,
                   T* dx, float* sums, int64_t lanes) {
-  constexpr bool in_place = std::is_same_v<T, float>;
-  const int64_t in_plane = g.in_plane * kBlock;
-  host::for_work_items(g.planes, lanes, [&](int64_t plane, int64_t lane) {
+  host::add_up_planes(g.planes, g.in_plane * kBlock, lanes, dx, sums, [&](int64_t plane, float* to) {
     const int64_t out = plane * g.out_plane() * kBlock;
-    float* to = sums + lane * in_plane;
-    if constexpr (in_place) to = dx + plane * in_plane;
-    std::fill_n(to, in_plane, 0.0F);
     for (int64_t row = 0; row < g.rows; ++row)
       g.for_row(row, [&](int64_t pixel, const host::Reach& layers, const host::Reach& rows,
                          const host::Reach& columns) {
@@ -144,8 +138,6 @@ void max_backward(const host::PoolWindows& g, const std::vector<int64_t>& distan
         for (int c = 0; c < kBlock; ++c)
           to[(first + distances[static_cast<size_t>(index[c])]) * kBlock + c] += static_cast<float>(gradient[c]);
       });
-    if constexpr (!in_place)
-      for (int64_t i = 0; i < in_plane; ++i) dx[plane * in_plane + i] = to[i];
   });
 }
 
@@ -199,7 +191,7 @@ std::unique_ptr<Kernel> MaxPoolForward::make(const Attrs& attrs, std::span<const
       by_pool_types(type, index_type, [&](auto real, auto index) {
         using T = decltype(real);
         max_forward<decltype(block)::value>(g, host::in<T>(operand, 0), host::out<T>(operand, 1),
-                                        training ? host::out<decltype(index)>(operand, 2) : nullptr);
+                                            training ? host::out<decltype(index)>(operand, 2) : nullptr);
       });
     });
   });
