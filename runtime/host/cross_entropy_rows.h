@@ -49,7 +49,12 @@ class CrossEntropyRows {
     for (int64_t c = 0; c < classes_; ++c) all_weights_ += weight_of(c);
   }
 
+  int64_t classes() const { return classes_; }
+  int64_t step() const { return step_; }  // from a class of a row to the next
+  double smoothing() const { return smoothing_; }
+  double all_weights() const { return all_weights_; }  // the sum of all class weights; 0 without smoothing
   bool has_weights() const { return weights_ != nullptr; }
+  bool counts(int64_t label) const { return labels_.counts(label); }
 
   double weight_of(int64_t label) const {
     if (label >= classes_) return std::numeric_limits<double>::quiet_NaN();

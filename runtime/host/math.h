@@ -36,6 +36,19 @@ inline V exponential(V x) {
 }
 inline float exp_of(float x) { return exponential(x); }
 
+// log x = e · ln 2 + log m with x = m · 2^e and m from sqrt(1/2) to sqrt(2); the polynomial is that of Cephes' logf
+// (Moshier). Before: x is a normal number; otherwise the result is NaN if x is infinite or NaN, and else unspecified.
+inline float log_of(float x) {
+  const uint32_t bits = bits_of(x);
+  const int32_t exponent = static_cast<int32_t>(bits - 0x3F3504F3U) >> 23;
+  const float z = float_of(bits - (static_cast<uint32_t>(exponent) << 23)) - 1.0F, e = static_cast<float>(exponent);
+  const float above =
+      polynomial(z, 3.3333331174e-1F, -2.4999993993e-1F, 2.0000714765e-1F, -1.6668057665e-1F, 1.4249322787e-1F,
+                 -1.2420140846e-1F, 1.1676998740e-1F, -1.1514610310e-1F, 7.0376836292e-2F);
+  const float small = multiply_add(above * z, z * z, multiply_add(e, -2.12194440e-4F, -0.5F * z * z));
+  return multiply_add(e, 0.693359375F, small + z) + (x - x);
+}
+
 inline float sigmoid_of(float x) { return 1.0F / (1.0F + exp_of(-x)); }
 
 // Near 0, where 1 - 2 / (e^2x + 1) suffers from cancellation, uses Cephes' odd polynomial.

@@ -107,6 +107,52 @@ TEST_CASE("softmax cross entropy is what its formula says") {
   check(7, 10, 1);
   check(5, 1000, 1);
   check(3, 21, 150);
+  check(1, 3, 700);
+  check(2, 150, 300);
+  check(2, 1100, 70);
+}
+
+// The same losses and gradients, without their sum.
+TEST_CASE("a loss for each label is its share of the loss of all") {
+  struct Shape {
+    int64_t n, classes, pixels;
+  };
+  for (const Shape& shape : {Shape{5, 10, 1}, {3, 21, 150}, {1, 150, 300}, {2, 1100, 70}}) {
+    std::vector<float> logits(static_cast<size_t>(shape.n * shape.classes * shape.pixels)), gradient(logits.size(), 7),
+        weights(static_cast<size_t>(shape.classes));
+    std::vector<int32_t> labels(static_cast<size_t>(shape.n * shape.pixels));
+    std::vector<float> losses(labels.size(), 7), slopes(labels.size(), 0.125F);
+    for (size_t i = 0; i < logits.size(); ++i) logits[i] = std::sin(static_cast<float>(i) * 1.7F) * 4;
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = 0.25F * static_cast<float>(i % 7 + 1);
+    for (size_t i = 0; i < labels.size(); ++i)
+      labels[i] = static_cast<int32_t>(i * 5 % static_cast<size_t>(shape.classes + 1)) - 1;
+    const LossOutcome whole = run(logits, labels, shape.n, shape.classes, shape.pixels,
+                                  {.scale = 0.125, .smoothing = 0.1}, true, false, weights);
+    const bool plain = shape.pixels == 1;
+    const TensorDesc scores =
+        plain ? f32({shape.n, shape.classes}) : f32({shape.n, shape.classes, shape.pixels});
+    const TensorDesc of_labels = plain ? i32({shape.n}) : i32({shape.n, shape.pixels}),
+                     each = plain ? f32({shape.n}) : f32({shape.n, shape.pixels});
+    const CrossEntropyEachAttrs attrs{.smoothing = 0.1};
+    std::byte *const x = reinterpret_cast<std::byte*>(logits.data()),
+              *const y = reinterpret_cast<std::byte*>(labels.data()),
+              *const w = reinterpret_cast<std::byte*>(weights.data());
+    const std::vector<OperandDesc> forward = {read(scores), read(of_labels), write(each), read(f32({shape.classes}))};
+    std::byte* const of_forward[] = {x, y, reinterpret_cast<std::byte*>(losses.data()), w};
+    SoftmaxCrossEntropyEach::make(attrs, forward, "")->run({}, of_forward, nullptr);
+    const std::vector<OperandDesc> backward = {read(scores), read(of_labels), read(each), write(scores),
+                                               read(f32({shape.classes}))};
+    std::byte* const of_backward[] = {x, y, reinterpret_cast<std::byte*>(slopes.data()),
+                                      reinterpret_cast<std::byte*>(gradient.data()), w};
+    SoftmaxCrossEntropyEachBackward::make(attrs, backward, "")->run({}, of_backward, nullptr);
+    backend::finish(nullptr);
+    double sum = 0, worst = 0;
+    for (const float loss : losses) sum += 0.125 * static_cast<double>(loss);
+    for (size_t i = 0; i < gradient.size(); ++i)
+      worst = std::max(worst, std::abs(static_cast<double>(gradient[i]) - static_cast<double>(whole.gradient[i])));
+    CHECK(whole.loss == Approx(sum).epsilon(1e-6));
+    CHECK(worst < 1e-7);
+  }
 }
 
 TEST_CASE("a mean is divided by what its labels count for, a sum by nothing") {
@@ -171,6 +217,8 @@ TEST_CASE("weights of classes and smoothed labels are what their formula says") 
       check_weighed(7, 10, 1, weighed, smoothing);
       check_weighed(5, 1000, 1, weighed, smoothing);
       check_weighed(3, 21, 150, weighed, smoothing);
+      check_weighed(1, 150, 300, weighed, smoothing);
+      check_weighed(1, 1100, 70, weighed, smoothing);
     }
   CHECK(std::isnan(run({1, 2}, {2}, 1, 2, 1, {.smoothing = 0.1}, true, false, {1, 1}).loss));
   // Without smoothing, a score of minus infinity for another class does not affect the label.

@@ -32,6 +32,10 @@ TEST_CASE("elementary functions are accurate to a few units in the last place") 
   CHECK(error_of(host::tanh_of, exact_tanh, -1e-3F, 1e-3F, 1e-30) < 2e-7);
   CHECK(error_of(host::erf_of, exact_erf, -5, 5, 0) < 6e-7);
   CHECK(error_of(host::sigmoid_of, exact_sigmoid, -80, 80, 0) < 5e-7);
+  const auto exact_log = [](double x) { return std::log(x); };
+  CHECK(error_of(host::log_of, exact_log, 1, 1.001F, 1e-30) < 2e-7);
+  CHECK(error_of(host::log_of, exact_log, 0.5F, 2, 1e-30) < 2e-7);
+  CHECK(error_of(host::log_of, exact_log, 1, 1e6F, 1e-30) < 2e-7);
 }
 
 TEST_CASE("elementary functions at the ends of their ranges") {
@@ -42,6 +46,8 @@ TEST_CASE("elementary functions at the ends of their ranges") {
   CHECK(host::exp_of(-87) <= 1.7e-38F);
   CHECK(std::isinf(host::exp_of(100)));
   CHECK(std::isnan(host::exp_of(NAN)));
+  CHECK(host::log_of(1) == 0);
+  CHECK(std::isnan(host::log_of(NAN)));
   CHECK(host::tanh_of(100) == 1);
   CHECK(host::tanh_of(-100) == -1);
   CHECK(std::isnan(host::tanh_of(NAN)));

@@ -12,8 +12,9 @@
 //
 // Each row (or stretch of pixels) writes its share to the workspace. The shares are added in order, so the bits do not
 // depend on the number of threads.
-#include <limits>
+#include <algorithm>
 
+#include "runtime/host/cross_entropy_pixels.h"
 #include "runtime/host/cross_entropy_rows.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/math.h"
@@ -45,7 +46,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
         pixels_(shape_.pixels),
         has_weights_(has_weights(operands)),
         is_plain_(attrs.smoothing == 0 && !has_weights_) {
-    stretches_ = pixels_ == 1 ? 1 : (pixels_ + kLossStretch - 1) / kLossStretch;
+    stretches_ = pixels_ == 1 ? 1 : (pixels_ + kStretch - 1) / kStretch;
   }
 
   int64_t workspace_bytes() const { return batch_ * stretches_ * static_cast<int64_t>(sizeof(LossShare)); }
@@ -53,20 +54,24 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) override {
     const host::CrossEntropyRows rows(shape_, labels_, weights_in(operands, has_weights_), attrs_.smoothing);
     const host::LossScales scales(attrs_, context, rows, operands[1], shape_.rows());
-    scale_ = static_cast<float>(scales.of_gradient);
+    const host::CrossEntropyPixels tiles(rows);
     const T* logits = host::in<T>(operands, 0);
     T* gradient = context.training ? host::out<T>(operands, 4) : nullptr;
     LossShare* shares = reinterpret_cast<LossShare*>(workspace);
     const int64_t image = classes_ * pixels_, units = batch_ * stretches_;
 #pragma omp parallel for schedule(static) if (batch_ * image > 4096)
     for (int64_t i = 0; i < units; ++i) {
-      const int64_t n = i / stretches_, first = i % stretches_ * kLossStretch;
+      const int64_t n = i / stretches_, first = i % stretches_ * kStretch;
       const T* x = logits + n * image + first;
       T* dx = gradient ? gradient + n * image + first : nullptr;
-      const int64_t count = std::min(kLossStretch, pixels_ - first), label = n * pixels_ + first;
-      shares[i] = !is_plain_     ? weighed(rows, x, operands[1], label, count, dx, scales.of_gradient)
-                  : pixels_ == 1 ? rows.plain_softmax(x, labels_.at(operands[1], n), dx, scale_)
-                                 : stretch(x, operands[1], label, count, dx);
+      const int64_t label = n * pixels_ + first;
+      if (pixels_ > 1) {
+        shares[i] = stretch(tiles, x, operands[1], label, std::min(kStretch, pixels_ - first), dx, scales.of_gradient);
+      } else {
+        const int64_t wanted = labels_.at(operands[1], label);
+        shares[i] = is_plain_ ? rows.plain_softmax(x, wanted, dx, static_cast<float>(scales.of_gradient))
+                              : rows.softmax(x, wanted, dx, scales.of_gradient);
+      }
     }
     const LossShare sum = total(shares, units);
     *host::out(operands, 2) = static_cast<float>(sum.loss * scales.of_loss);
@@ -74,64 +79,24 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   }
 
  private:
-  static constexpr int64_t kLossStretch = 64;  // pixels at a time
+  static constexpr int64_t kStretch = host::CrossEntropyPixels::kPixels;
 
-  LossShare weighed(const host::CrossEntropyRows& rows, const T* x, const std::byte* labels, int64_t first,
+  LossShare stretch(const host::CrossEntropyPixels& tiles, const T* x, const std::byte* labels, int64_t first,
                     int64_t count, T* dx, double scale) const {
-    LossShare share;
-    for (int64_t p = 0; p < count; ++p) {
-      const LossShare one = rows.softmax(x + p, labels_.at(labels, first + p), dx ? dx + p : nullptr, scale);
-      share.loss += one.loss;
-      share.hits += one.hits;
-    }
-    return share;
-  }
-
-  // Up to kLossStretch pixels of one sample; the classes of a pixel are pixels_ elements apart.
-  LossShare stretch(const T* x, const std::byte* labels, int64_t first, int64_t count, T* dx) const {
-    float largest[kLossStretch], sum[kLossStretch], factor[kLossStretch], mine[kLossStretch];
-    int64_t wanted[kLossStretch];
-    int32_t best[kLossStretch];  // as wide as a score, so that both are selected by one mask
-    for (int64_t p = 0; p < count; ++p) {
-      largest[p] = x[p];
-      sum[p] = 0;
-      best[p] = 0;
-      wanted[p] = labels_.at(labels, first + p);
-      const bool known = wanted[p] >= 0 && wanted[p] < classes_;
-      mine[p] = known ? static_cast<float>(x[wanted[p] * pixels_ + p]) : std::numeric_limits<float>::quiet_NaN();
-    }
-    for (int64_t c = 1; c < classes_; ++c) {
-      for (int64_t p = 0; p < count; ++p) {
-        const float value = x[c * pixels_ + p];
-        best[p] = value > largest[p] ? static_cast<int32_t>(c) : best[p];
-        largest[p] = value > largest[p] ? value : largest[p];
-      }
-    }
-    for (int64_t c = 0; c < classes_; ++c)
-      for (int64_t p = 0; p < count; ++p) sum[p] += host::exp_of(x[c * pixels_ + p] - largest[p]);
-    LossShare share;
-    for (int64_t p = 0; p < count; ++p) {
-      const bool counted = labels_.counts(wanted[p]);
-      factor[p] = counted ? scale_ / sum[p] : 0;
-      if (!counted) continue;
-      share.loss +=
-          std::log(static_cast<double>(sum[p])) + static_cast<double>(largest[p]) - static_cast<double>(mine[p]);
-      share.hits += best[p] == wanted[p] ? 1 : 0;
-    }
-    if (dx == nullptr) return share;
-    for (int64_t c = 0; c < classes_; ++c) {
-#pragma omp simd  // dx may be x
-      for (int64_t p = 0; p < count; ++p)
-        dx[c * pixels_ + p] = host::exp_of(x[c * pixels_ + p] - largest[p]) * factor[p];
-    }
-    for (int64_t p = 0; p < count; ++p)
-      if (labels_.counts(wanted[p]) && wanted[p] < classes_)
-        dx[wanted[p] * pixels_ + p] = host::exp_of(mine[p] - largest[p]) * factor[p] - scale_;
-    return share;
+    int64_t wanted[kStretch];
+    for (int64_t p = 0; p < count; ++p) wanted[p] = labels_.at(labels, first + p);
+    double sum = 0;
+    int64_t hits = 0;  // added without a branch, which would be hard to predict
+    tiles.softmax(
+        x, wanted, count, dx, [&](int64_t) { return scale; },
+        [&](int64_t, double loss, bool hit) {
+      sum += loss;
+      hits += static_cast<int64_t>(hit);
+        });
+    return {sum, static_cast<double>(hits)};
   }
 
   SoftmaxCrossEntropyAttrs attrs_;
-  float scale_ = 0;  // of the gradient, in this run
   host::ClassLabels labels_;
   host::ScoreShape shape_;
   int64_t batch_, classes_, pixels_, stretches_ = 1;
@@ -182,19 +147,65 @@ class NegativeLogLikelihoodKernel final : public Kernel {
   bool has_weights_;
 };
 
-// for_row(rows, row, label) for every label. `scores`: the slot with their shape; labels and weights have theirs.
+struct EachRow {
+  host::ScoreShape shape;
+  host::ClassLabels labels;
+  bool weighed;
+  double smoothing;
+
+  // `scores`: the slot with their shape; labels and weights have theirs.
+  EachRow(const CrossEntropyEachAttrs& attrs, std::span<const OperandDesc> descs, size_t scores, size_t of_labels,
+          size_t weights)
+      : shape(descs[scores].tensor),
+        labels{descs[of_labels].tensor.type == DataType::i64, attrs.ignore_index},
+        weighed(descs.size() > weights && descs[weights].access != Access::absent),
+        smoothing(attrs.smoothing) {}
+
+  host::CrossEntropyRows rows(const float* weights) const {
+    return {shape, labels, weighed ? weights : nullptr, smoothing};
+  }
+};
+
+// for_row(operands, rows, row, first, label) for every label; `first`: where the row's scores begin.
 template <class ForRow>
-std::unique_ptr<Kernel> each_row_kernel(const CrossEntropyEachAttrs& attrs, std::span<const OperandDesc> descs,
-                                        size_t scores, size_t labels, size_t weights, ForRow for_row) {
-  const host::ScoreShape shape(descs[scores].tensor);
-  const host::ClassLabels of{descs[labels].tensor.type == DataType::i64, attrs.ignore_index};
-  const bool weighed = descs.size() > weights && descs[weights].access != Access::absent;
+std::unique_ptr<Kernel> each_row_kernel(const EachRow& each, size_t labels, size_t weights, ForRow for_row) {
   return host::flat_kernel([=](const RunContext&, std::byte* const* operands) {
-    const host::CrossEntropyRows rows(shape, of, weighed ? host::in(operands, weights) : nullptr, attrs.smoothing);
+    const host::CrossEntropyRows rows = each.rows(each.weighed ? host::in(operands, weights) : nullptr);
+    const host::ScoreShape& shape = each.shape;
 #pragma omp parallel for schedule(static) if (shape.rows() * shape.classes > 4096)
     for (int64_t row = 0; row < shape.rows(); ++row)
-      for_row(operands, rows, row, shape.first_of(row), of.at(operands[labels], row));
+      for_row(operands, rows, row, shape.first_of(row), each.labels.at(operands[labels], row));
   });
+}
+
+// Losses and gradients per label, of logits: x {logits, labels}, either `losses` or `dx` with the gradients of the
+// losses.
+template <class T>
+void each_softmax(const EachRow& each, const float* weights, const T* x, const std::byte* labels, float* losses,
+                  const float* dlosses, T* dx) {
+  const host::CrossEntropyRows rows = each.rows(weights);
+  const host::CrossEntropyPixels tiles(rows);
+  const host::ScoreShape& shape = each.shape;
+  constexpr int64_t kStretch = host::CrossEntropyPixels::kPixels;
+  const int64_t stretches = shape.pixels == 1 ? 1 : (shape.pixels + kStretch - 1) / kStretch;
+#pragma omp parallel for schedule(static) if (shape.rows() * shape.classes > 4096)
+  for (int64_t i = 0; i < shape.batch * stretches; ++i) {
+    const int64_t row = i / stretches * shape.pixels + i % stretches * kStretch, first = shape.first_of(row);
+    const auto scale_of = [&](int64_t p) { return dlosses ? static_cast<double>(dlosses[row + p]) : 0; };
+    const auto take = [&](int64_t p, double loss, bool) {
+      if (losses) losses[row + p] = static_cast<float>(loss);
+    };
+    T* const to = dx ? dx + first : nullptr;
+    if (shape.pixels == 1) {
+      const LossShare one = rows.softmax(x + first, each.labels.at(labels, row), to, scale_of(0));
+      take(0, one.loss, one.hits > 0);
+      continue;
+    }
+    const int64_t count = std::min(kStretch, shape.pixels - i % stretches * kStretch);
+    int64_t wanted[kStretch];
+    for (int64_t p = 0; p < count; ++p) wanted[p] = each.labels.at(labels, row + p);
+    tiles.softmax(x + first, wanted, count, to, scale_of, take);
+  }
 }
 
 }  // namespace
@@ -225,12 +236,11 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropyEach::make(const Attrs& attrs, std::s
                                                       std::string_view) {
   return host::by_real(descs[0].tensor.type, [&](auto zero) {
     using T = decltype(zero);
-    return each_row_kernel(
-        attrs, descs, 0, 1, 3,
-        [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
+    return host::flat_kernel(
+        [each = EachRow(attrs, descs, 0, 1, 3)](const RunContext&, std::byte* const* operands) {
       T* const none = nullptr;
-      const LossShare share = rows.softmax(host::in<T>(operands, 0) + first, label, none, 0);
-      host::out(operands, 2)[row] = static_cast<float>(share.loss);
+      each_softmax(each, each.weighed ? host::in(operands, 3) : nullptr, host::in<T>(operands, 0), operands[1],
+                   host::out(operands, 2), nullptr, none);
         });
   });
 }
@@ -243,11 +253,10 @@ std::unique_ptr<Kernel> SoftmaxCrossEntropyEachBackward::make(const Attrs& attrs
                                                               std::string_view) {
   return host::by_real(descs[0].tensor.type, [&](auto zero) {
     using T = decltype(zero);
-    return each_row_kernel(
-        attrs, descs, 0, 1, 4,
-        [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
-      rows.softmax(host::in<T>(operands, 0) + first, label, host::out<T>(operands, 3) + first,
-                   static_cast<double>(host::in(operands, 2)[row]));
+    return host::flat_kernel(
+        [each = EachRow(attrs, descs, 0, 1, 4)](const RunContext&, std::byte* const* operands) {
+      each_softmax(each, each.weighed ? host::in(operands, 4) : nullptr, host::in<T>(operands, 0), operands[1], nullptr,
+                   host::in(operands, 2), host::out<T>(operands, 3));
         });
   });
 }
@@ -259,7 +268,7 @@ std::vector<Algorithm> NegativeLogLikelihoodEach::algorithms(const Attrs&, std::
 std::unique_ptr<Kernel> NegativeLogLikelihoodEach::make(const Attrs& attrs, std::span<const OperandDesc> descs,
                                                         std::string_view) {
   return each_row_kernel(
-      attrs, descs, 0, 1, 3,
+      EachRow(attrs, descs, 0, 1, 3), 1, 3,
       [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
     host::out(operands, 2)[row] =
         static_cast<float>(rows.likelihood<float>(host::in(operands, 0) + first, label, nullptr, 0).loss);
@@ -273,7 +282,7 @@ std::vector<Algorithm> NegativeLogLikelihoodEachBackward::algorithms(const Attrs
 std::unique_ptr<Kernel> NegativeLogLikelihoodEachBackward::make(const Attrs& attrs, std::span<const OperandDesc> descs,
                                                                 std::string_view) {
   return each_row_kernel(
-      attrs, descs, 2, 0, 3,
+      EachRow(attrs, descs, 2, 0, 3), 0, 3,
       [](std::byte* const* operands, const host::CrossEntropyRows& rows, int64_t row, int64_t first, int64_t label) {
     rows.likelihood_slope(label, host::out(operands, 2) + first, static_cast<double>(host::in(operands, 1)[row]));
       });

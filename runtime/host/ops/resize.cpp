@@ -1,6 +1,10 @@
 // ResizeForward {x, y}   ResizeBackward {dy, dx}
 // Each row and column of the result is between two of the input, `share` of the way from `low` to `high`; with nearest,
 // both are the same one. Each plane is processed by one thread, in both directions, because the backward scatters.
+//
+// Where channels are interleaved, vectors are of channels. Where they are not, vectors are of columns: whole rows are
+// blended. A row of the input is stretched once (in the backward, compressed once) for all rows of the result that are
+// next to it.
 #include "runtime/attrs/resize.h"
 
 #include <algorithm>
@@ -64,6 +68,68 @@ struct ResizeShape {
   }
 };
 
+constexpr int64_t kColumnsAtOnce = 512;  // of a row of the result
+
+// Two buffers, each for one row of the input. Neighbouring rows of the result need the same two.
+class TwoRows {
+ public:
+  // The buffer of this row; if none has it, make(buffer) turns the buffer that was not used last into one.
+  template <class Make>
+  float* of(int64_t row, Make make) {
+    for (size_t i = 0; i < 2; ++i)
+      if (rows_[i] == row) return used(i);
+    const size_t other = 1 - last_;
+    make(buffers_[other], rows_[other]);
+    rows_[other] = row;
+    return used(other);
+  }
+  // each(buffer, row) for those that have one.
+  template <class Each>
+  void finish(Each each) {
+    for (size_t i = 0; i < 2; ++i)
+      if (rows_[i] >= 0) each(buffers_[i], rows_[i]);
+  }
+
+ private:
+  float* used(size_t i) {
+    last_ = i;
+    return buffers_[i];
+  }
+
+  float buffers_[2][kColumnsAtOnce];
+  int64_t rows_[2] = {-1, -1};
+  size_t last_ = 0;
+};
+
+std::span<const Between> columns_from(const ResizeShape& shape, int64_t first) {
+  const std::span<const Between> all(shape.columns);
+  return all.subspan(static_cast<size_t>(first)).first(
+      std::min(static_cast<size_t>(kColumnsAtOnce), all.size() - static_cast<size_t>(first)));
+}
+
+template <class T>
+void forward_plane(const ResizeShape& shape, const T* from, T* to) {
+  const int64_t width = static_cast<int64_t>(shape.columns.size());
+  for (int64_t first = 0; first < width; first += kColumnsAtOnce) {
+    const std::span columns = columns_from(shape, first);
+    TwoRows held;
+    const auto stretched = [&](int64_t row) {
+      return held.of(row, [&](float* line, int64_t) {
+        const T* const x = from + row * shape.columns_in;
+        for (const Between& c : columns) *line++ = x[c.low] * (1 - c.share) + x[c.high] * c.share;
+      });
+    };
+    T* y = to + first;
+    for (const Between& r : shape.rows) {
+      const float *const top = stretched(r.low), *const bottom = stretched(r.high);
+      const float lower = r.share;
+#pragma omp simd
+      for (size_t c = 0; c < columns.size(); ++c) y[c] = top[c] * (1 - lower) + bottom[c] * lower;
+      y += width;
+    }
+  }
+}
+
 template <int kBlock, class T>
 void forward(const ResizeShape& shape, const T* x, T* y) {
   const int64_t in = shape.rows_in * shape.columns_in * kBlock, row = shape.columns_in * kBlock;
@@ -72,6 +138,10 @@ void forward(const ResizeShape& shape, const T* x, T* y) {
   for (int64_t plane = 0; plane < shape.planes / kBlock; ++plane) {
     const T* const from = x + plane * in;
     T* to = y + plane * out;
+    if constexpr (kBlock == 1) {
+      forward_plane(shape, from, to);
+      continue;
+    }
     for (const Between& r : shape.rows) {
       const T *const above = from + r.low * row, *const below = from + r.high * row;
       for (const Between& c : shape.columns) {
@@ -88,6 +158,39 @@ void forward(const ResizeShape& shape, const T* x, T* y) {
   }
 }
 
+// Adds to dx, a plane.
+template <class T>
+void backward_plane(const ResizeShape& shape, const T* dy, float* dx) {
+  const int64_t width = static_cast<int64_t>(shape.columns.size());
+  for (int64_t first = 0; first < width; first += kColumnsAtOnce) {
+    const std::span columns = columns_from(shape, first);
+    TwoRows held;
+    const auto compress = [&](const float* line, int64_t row) {
+      float* const to = dx + row * shape.columns_in;
+      for (const Between& c : columns) {
+        const float slope = *line++;
+        to[c.low] += slope * (1 - c.share);
+        to[c.high] += slope * c.share;
+      }
+    };
+    const auto add = [&](int64_t row, const T* from, float share) {
+      float* const line = held.of(row, [&](float* buffer, int64_t before) {
+        if (before >= 0) compress(buffer, before);
+        std::fill_n(buffer, columns.size(), 0.0F);
+      });
+#pragma omp simd
+      for (size_t c = 0; c < columns.size(); ++c) line[c] += from[c] * share;
+    };
+    const T* from = dy + first;
+    for (const Between& r : shape.rows) {
+      add(r.low, from, 1 - r.share);
+      if (r.share != 0) add(r.high, from, r.share);
+      from += width;
+    }
+    held.finish(compress);
+  }
+}
+
 // In bf16 the shares of an element are added up in f32, and rounded once: `sums` has a plane of floats for each lane.
 template <int kBlock, class T>
 void backward(const ResizeShape& shape, bool adds, const T* dy, T* dx, float* sums, int64_t lanes) {
@@ -99,7 +202,8 @@ void backward(const ResizeShape& shape, bool adds, const T* dy, T* dx, float* su
     float* to = sums + lane * in;
     if constexpr (in_place) to = dx + plane * in;
     if (!adds) std::fill_n(to, in, 0.0F);
-    for (const Between& r : shape.rows) {
+    if constexpr (kBlock == 1) backward_plane(shape, from, to);
+    for (const Between& r : kBlock == 1 ? std::span<const Between>() : std::span(shape.rows)) {
       float *const above = to + r.low * row, *const below = to + r.high * row;
       for (const Between& c : shape.columns) {
         const float lower = r.share, right = c.share;
