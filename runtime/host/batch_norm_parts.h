@@ -65,6 +65,22 @@ struct PlaneParts {
   }
 };
 
+// Of some values of a channel.
+struct Moments {
+  double mean = 0, squares = 0;  // squares: sum of (x - mean)^2
+};
+
+inline void merge(Moments& into, double count, const Moments& more, double more_count) {
+  const double delta = more.mean - into.mean, total = count + more_count;
+  into.mean += delta * (more_count / total);
+  into.squares += more.squares + delta * delta * (count * more_count / total);
+}
+
+// Sums of g and of g * (x - mean), where g is the gradient before the activation.
+struct NormSums {
+  double g = 0, g_off = 0;
+};
+
 // The activation of y: none, a Relu, or a function with value() and slope() (gates.h).
 struct PlainOutput {};
 struct ReluOutput {};
@@ -77,6 +93,29 @@ void by_activation(const BatchNormAttrs& attrs, Body body) {
   if (attrs.swish) return body(SwishGate{});
   if (attrs.hard_swish) return body(HardSwishGate{});
   body(PlainOutput{});
+}
+
+// to[i] = activation(value(load, i)).
+template <class P, class T, class Activation, class Value>
+void write_part(T* to, const Part& part, const Activation& activation, Value value) {
+  if constexpr (std::is_same_v<Activation, PlainOutput>) {
+    P::map(to, part.first, part.end, value);
+  } else if constexpr (std::is_same_v<Activation, ReluOutput>) {
+    P::map(to, part.first, part.end, [&](auto load, int64_t i) {
+      const auto v = value(load, i);
+      return v > 0 ? v : v - v;
+    });
+  } else {
+    constexpr int64_t kGateStretch = 256;  // floats
+    for (int64_t begin = part.first; begin < part.end; begin += kGateStretch) {
+      const int64_t end = std::min(begin + kGateStretch, part.end);
+      float held[kGateStretch];
+      P::map(held, 0, end - begin, [&](auto load, int64_t i) { return value(load, begin + i); });
+#pragma omp simd
+      for (int64_t i = 0; i < end - begin; ++i) held[i] = activation.value(held[i]);
+      P::map(to, begin, end, [&](auto load, int64_t i) { return load(held + i - begin); });
+    }
+  }
 }
 
 // y = factor * x + offset, of a channel.

@@ -12,14 +12,15 @@
 namespace plimsoll::test {
 namespace {
 
-struct Part {
+struct PartOfPlace {
   size_t pixel;
   double share;
 };
 
 // What each place of a row of the result consists of.
-std::vector<std::vector<Part>> parts_of(double start, double step, int64_t in, int64_t out, int64_t nearest) {
-  std::vector<std::vector<Part>> all;
+std::vector<std::vector<PartOfPlace>> parts_of_places(double start, double step, int64_t in, int64_t out,
+                                                      int64_t nearest) {
+  std::vector<std::vector<PartOfPlace>> all;
   for (int64_t o = 0; o < out; ++o) {
     const double place = start + step * static_cast<double>(o), last = static_cast<double>(in - 1);
     if (nearest == ResizeAttrs::kLinear) {
@@ -34,12 +35,12 @@ std::vector<std::vector<Part>> parts_of(double start, double step, int64_t in, i
   return all;
 }
 
-void check(int64_t planes, int64_t rows_in, int64_t columns_in, int64_t rows, int64_t columns, int64_t nearest) {
+void check_resize(int64_t planes, int64_t rows_in, int64_t columns_in, int64_t rows, int64_t columns, int64_t nearest) {
   // Steps are sums of powers of two, so that a place is exact.
   const ResizeAttrs attrs{.row_start = -0.25, .row_step = 0.375, .column_start = 0.125, .column_step = 0.28125,
                           .nearest = nearest};
-  const auto down = parts_of(attrs.row_start, attrs.row_step, rows_in, rows, nearest),
-             across = parts_of(attrs.column_start, attrs.column_step, columns_in, columns, nearest);
+  const auto down = parts_of_places(attrs.row_start, attrs.row_step, rows_in, rows, nearest),
+             across = parts_of_places(attrs.column_start, attrs.column_step, columns_in, columns, nearest);
   const auto at = [](int64_t plane, int64_t of_rows, int64_t of_columns, size_t row, size_t column) {
     return static_cast<size_t>((plane * of_rows + static_cast<int64_t>(row)) * of_columns) + column;
   };
@@ -51,8 +52,8 @@ void check(int64_t planes, int64_t rows_in, int64_t columns_in, int64_t rows, in
   for (int64_t plane = 0; plane < planes; ++plane)
     for (size_t r = 0; r < down.size(); ++r)
       for (size_t c = 0; c < across.size(); ++c)
-        for (const Part& of_row : down[r])
-          for (const Part& of_column : across[c]) {
+        for (const PartOfPlace& of_row : down[r])
+          for (const PartOfPlace& of_column : across[c]) {
             const size_t from = at(plane, rows_in, columns_in, of_row.pixel, of_column.pixel),
                          to = at(plane, rows, columns, r, c);
             wanted_y[to] += of_row.share * of_column.share * static_cast<double>(x[from]);
@@ -78,11 +79,11 @@ void check(int64_t planes, int64_t rows_in, int64_t columns_in, int64_t rows, in
 
 TEST_CASE("resizing and its gradient are what their formula says") {
   for (const int64_t nearest : {ResizeAttrs::kLinear, ResizeAttrs::kFloor, ResizeAttrs::kCeil}) {
-    check(3, 5, 7, 13, 20, nearest);
-    check(2, 4, 320, 9, 1100, nearest);
-    check(2, 6, 200, 3, 512, nearest);
-    check(1, 1, 150, 1, 513, nearest);
-    check(1, 9, 1, 20, 1, nearest);
+    check_resize(3, 5, 7, 13, 20, nearest);
+    check_resize(2, 4, 320, 9, 1100, nearest);
+    check_resize(2, 6, 200, 3, 512, nearest);
+    check_resize(1, 1, 150, 1, 513, nearest);
+    check_resize(1, 9, 1, 20, 1, nearest);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/host/batch_norm_columns.h"
 #include "runtime/host/batch_norm_parts.h"
 #include "runtime/host/flat_kernel.h"
 #include "runtime/host/real.h"
@@ -18,18 +19,9 @@
 namespace plimsoll {
 namespace {
 
-using host::kIsGate, host::kNormChunk, host::Line, host::PlaneParts, host::PlaneShape;
-using host::PlainOutput, host::ReluOutput;
-
-struct Moments {
-  double mean = 0, squares = 0;  // squares: sum of (x - mean)^2
-};
-
-void merge(Moments& into, double count, const Moments& more, double more_count) {
-  const double delta = more.mean - into.mean, total = count + more_count;
-  into.mean += delta * (more_count / total);
-  into.squares += more.squares + delta * delta * (count * more_count / total);
-}
+using host::ColumnParts, host::PlaneParts, host::PlaneShape;
+using host::kIsGate, host::kNormChunk, host::Line, host::Moments, host::PlainOutput, host::ReluOutput;
+using Sums = host::NormSums;
 
 template <int kBlock, class T>
 void moments_of_plane(const T* plane, host::Part part, Moments* moments) {
@@ -53,8 +45,11 @@ void moments_of_plane(const T* plane, host::Part part, Moments* moments) {
   }
 }
 
-// workspace: moments[samples][parts][channels] unless mean and var are cached, then factor[channels] and
-// offset[channels]: y = factor * x + offset.
+// Rows [N, C] are the subject of batch_norm_columns.h.
+bool in_columns(const PlaneShape& shape) { return shape.pixels == 1; }
+
+// workspace: moments[samples][parts][channels], of rows moments[parts][channels], unless mean and var are cached, then
+// factor[channels] and offset[channels]: y = factor * x + offset.
 class BatchNormForwardKernel final : public Kernel {
  public:
   BatchNormForwardKernel(const BatchNormAttrs& attrs, std::span<const OperandDesc> operands)
@@ -62,6 +57,7 @@ class BatchNormForwardKernel final : public Kernel {
         shape_(operands[0].tensor),
         layout_(operands[0].tensor.layout),
         parts_(shape_, layout_),
+        columns_(shape_),
         type_(operands[0].tensor.type),
         remembered_(operands[6].access == Access::read),
         has_addend_(operands.size() > kAddend) {}
@@ -78,10 +74,9 @@ class BatchNormForwardKernel final : public Kernel {
   }
 
  private:
-  static constexpr int64_t kGateStretch = 256;  // floats
-
   bool takes_moments() const { return !remembered_ && !attrs_.frozen; }
-  int64_t moment_count() const { return !takes_moments() ? 0 : shape_.samples * parts_.parts * shape_.channels; }
+  int64_t moments_of_channel() const { return in_columns(shape_) ? columns_.parts : shape_.samples * parts_.parts; }
+  int64_t moment_count() const { return !takes_moments() ? 0 : moments_of_channel() * shape_.channels; }
 
   template <int kBlock, class T>
   void run(const RunContext& context, std::byte* const* operands, std::byte* workspace) {
@@ -93,6 +88,14 @@ class BatchNormForwardKernel final : public Kernel {
     T* y = host::out<T>(operands, 5);
     using P = host::Planes<kBlock>;
     const bool reads_twice = context.training && takes_moments();
+    if (in_columns(shape_)) {
+      if (reads_twice) host::moments_of_columns(columns_, x, moments);
+      settle_channels(context, operands, {0, channels}, moments, factor, offset);
+      const T* const more = has_addend_ ? host::in<T>(operands, kAddend) : nullptr;
+      return host::by_activation(attrs_, [&](auto activation) {
+        host::normalize_columns(columns_, activation, x, factor, offset, more, y);
+      });
+    }
     parts_.for_blocks(reads_twice ? 2 : 0, sizeof(T), [&](const host::Part& blocks) {
       if (reads_twice) {
 #pragma omp parallel for schedule(static)
@@ -113,34 +116,12 @@ class BatchNormForwardKernel final : public Kernel {
         const T* more = has_addend_ ? host::in<T>(operands, kAddend) + plane * floats : nullptr;
         T* to = y + plane * floats;
         const auto write = [&](auto value) {
-          host::by_activation(attrs_, [&](auto activation) { write_part<P>(to, part, activation, value); });
+          host::by_activation(attrs_, [&](auto activation) { host::write_part<P>(to, part, activation, value); });
         };
         if (more) write([&](auto load, int64_t j) { return load(from + j) * a + b + load(more + j); });
         else write([&](auto load, int64_t j) { return load(from + j) * a + b; });
       }
     });
-  }
-
-  // to[i] = activation(value(load, i)).
-  template <class P, class T, class Activation, class Value>
-  static void write_part(T* to, const host::Part& part, const Activation& activation, Value value) {
-    if constexpr (std::is_same_v<Activation, PlainOutput>) {
-      P::map(to, part.first, part.end, value);
-    } else if constexpr (std::is_same_v<Activation, ReluOutput>) {
-      P::map(to, part.first, part.end, [&](auto load, int64_t i) {
-        const auto v = value(load, i);
-        return v > 0 ? v : v - v;
-      });
-    } else {
-      for (int64_t begin = part.first; begin < part.end; begin += kGateStretch) {
-        const int64_t end = std::min(begin + kGateStretch, part.end);
-        float held[kGateStretch];
-        P::map(held, 0, end - begin, [&](auto load, int64_t i) { return value(load, begin + i); });
-#pragma omp simd
-        for (int64_t i = 0; i < end - begin; ++i) held[i] = activation.value(held[i]);
-        P::map(to, begin, end, [&](auto load, int64_t i) { return load(held + i - begin); });
-      }
-    }
   }
 
   // As stored.
@@ -156,9 +137,10 @@ class BatchNormForwardKernel final : public Kernel {
     const double pixels = static_cast<double>(shape_.pixels), count = pixels * static_cast<double>(shape_.samples);
     Moments all;
     double before = 0;
-    for (int64_t i = 0; i < shape_.samples * parts_.parts; ++i) {
-      const host::Part part = parts_.part(i % parts_.parts);
-      const double in_part = static_cast<double>((part.end - part.first) / (parts_.floats / shape_.pixels));
+    for (int64_t i = 0; i < moments_of_channel(); ++i) {
+      const host::Part part = in_columns(shape_) ? columns_.rows_of(i) : parts_.part(i % parts_.parts);
+      const int64_t floats_of_pixel = in_columns(shape_) ? 1 : parts_.floats / shape_.pixels;
+      const double in_part = static_cast<double>((part.end - part.first) / floats_of_pixel);
       merge(all, before, moments[i * shape_.channels + c], in_part);
       before += in_part;
     }
@@ -192,6 +174,7 @@ class BatchNormForwardKernel final : public Kernel {
   const PlaneShape shape_;
   const Layout layout_;
   const PlaneParts parts_;
+  const ColumnParts columns_;
   const DataType type_;    // of activations and their gradients
   const bool remembered_;  // mean and var are read
   const bool has_addend_;
@@ -213,8 +196,9 @@ class BatchNormBackwardKernel final : public Kernel {
         shape_(operands[1].tensor),
         layout_(operands[1].tensor.layout),
         parts_(shape_, layout_),
+        columns_(shape_),
         type_(operands[1].tensor.type),
-        summed_(shape_.samples * parts_.parts) {
+        summed_(in_columns(shape_) ? columns_.parts : shape_.samples * parts_.parts) {
     for (size_t i = 0; i < 2; ++i) adds_[i] = operands[7 + i].access == Access::update;
     const auto is_written = [&](size_t i) { return operands[i].access != Access::absent; };
     if (attrs_.frozen && !attrs_.reads_bias() && !is_written(7) && !is_written(8)) summed_ = 0;
@@ -239,10 +223,6 @@ class BatchNormBackwardKernel final : public Kernel {
   template <class Activation, class T>
   static constexpr bool kHoldsGradient = kIsGate<Activation> && std::is_same_v<T, float>;
 
-  struct Sums {
-    double g, g_off;  // sums of g and of g * (x - mean)
-  };
-
   template <int kBlock, class T, class Activation>
   void run(const Activation& activation, std::byte* const* operands, std::byte* workspace) {
     using P = host::Planes<kBlock>;
@@ -257,6 +237,13 @@ class BatchNormBackwardKernel final : public Kernel {
     float *q = p + channels, *r = q + channels;
     const float *factor = r + channels, *offset = factor + channels;  // of an activation with a slope
     if constexpr (kIsGate<Activation>) settle_lines(operands, r + channels);
+    if (in_columns(shape_)) {
+      const host::ColumnGradients<T, Activation> gradients{activation, x, dy, y, factor, offset};
+      if (summed_ > 0) host::sums_of_columns(columns_, gradients, mean, sums);
+      settle_channels(operands, {0, channels}, sums, p, q, r);
+      if (dx) host::gradients_of_columns(columns_, gradients, frozen, p, q, r, dx);
+      return;
+    }
     // g of some floats of a plane, at most kNormChunk; `held` has room for as many.
     const auto gradient = [=](int64_t plane, int64_t begin, int64_t end, float* held) {
       const int64_t base = plane * floats;
@@ -344,7 +331,7 @@ class BatchNormBackwardKernel final : public Kernel {
     const double count = static_cast<double>(shape_.samples * shape_.pixels);
 #pragma omp parallel for schedule(static)
     for (int64_t c = of.first; c < of.end; ++c) {
-      Sums all = {0, 0};
+      Sums all;
       for (int64_t i = 0; i < summed_; ++i) {
         all.g += sums[i * shape_.channels + c].g;
         all.g_off += sums[i * shape_.channels + c].g_off;
@@ -363,6 +350,7 @@ class BatchNormBackwardKernel final : public Kernel {
   const PlaneShape shape_;
   const Layout layout_;
   const PlaneParts parts_;
+  const ColumnParts columns_;
   const DataType type_;  // of activations and their gradients
   int64_t summed_;       // the sums of a channel; 0 if no gradient depends on them
   bool adds_[2] = {};    // whether dscale, dbias are accumulated
