@@ -50,6 +50,7 @@ NormOutcome run_norm(const BatchNormAttrs& attrs, const TensorDesc& desc, NormFl
   const auto bytes = [&](int64_t workspace) { return std::vector<double>(static_cast<size_t>(workspace) / 8 + 1); };
   std::vector<double> workspace = bytes(BatchNormForward::algorithms(attrs, forward)[0].workspace_bytes);
   BatchNormForward::make(attrs, forward, "")->run({}, of_forward, reinterpret_cast<std::byte*>(workspace.data()));
+  backend::finish(nullptr);  // it still uses its workspace
   std::vector<OperandDesc> backward = {read(desc), read(desc),
                                        read(each), read(each),
                                        read(each), attrs.relu ? read(desc) : OperandDesc{.access = Access::absent},

@@ -56,6 +56,41 @@ struct PadAxisShape {
   }
 };
 
+// If less than this is contiguous, a thread takes a whole stretch of the axis, most of which is one copy.
+constexpr int64_t kShortPadRow = 16;
+
+// Elements [first, end) of y are elements of x in their order; those around them are copies of some of these.
+struct Middle {
+  int64_t first, end;
+  explicit Middle(const PadAxisShape& s)
+      : first(std::clamp<int64_t>(s.begin, 0, s.m)), end(std::clamp<int64_t>(s.begin + s.n, first, s.m)) {}
+};
+
+template <class T>
+void pad_stretch(const PadAxisShape& s, const T* x, T* y) {
+  const Middle middle(s);
+  const auto copy = [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) std::copy_n(x + s.source(p) * s.inner, s.inner, y + p * s.inner);
+  };
+  copy(0, middle.first);
+  std::copy(x + (middle.first - s.begin) * s.inner, x + (middle.end - s.begin) * s.inner, y + middle.first * s.inner);
+  copy(middle.end, s.m);
+}
+
+// Adds in the order of dy, as each_place() does.
+void add_stretch(const PadAxisShape& s, const float* dy, float* dx) {
+  const Middle middle(s);
+  const auto add = [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p)
+      for (int64_t j = 0; j < s.inner; ++j) dx[s.source(p) * s.inner + j] += dy[p * s.inner + j];
+  };
+  add(0, middle.first);
+  const int64_t shift = s.begin * s.inner;
+#pragma omp simd
+  for (int64_t i = middle.first * s.inner; i < middle.end * s.inner; ++i) dx[i - shift] += dy[i];
+  add(middle.end, s.m);
+}
+
 // Some elements of a row at a time are added up in f32, and rounded once.
 std::unique_ptr<Kernel> backward_in_bf16(const PadAxisShape& s) {
   return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
@@ -89,6 +124,11 @@ std::unique_ptr<Kernel> PadAxis::make(const Attrs& attrs, std::span<const Operan
     return host::flat_kernel([s](const RunContext&, std::byte* const* operand) {
       const T* x = host::in<T>(operand, 0);
       T* y = host::out<T>(operand, 1);
+      if (s.inner < kShortPadRow && s.outer > 1) {
+#pragma omp parallel for schedule(static) if (s.outer * s.m * s.inner > 16384)
+        for (int64_t i = 0; i < s.outer; ++i) pad_stretch(s, x + i * s.n * s.inner, y + i * s.m * s.inner);
+        return;
+      }
       const int64_t rows = s.outer * s.m;
 #pragma omp parallel for schedule(static) if (rows * s.inner > 16384)
       for (int64_t row = 0; row < rows; ++row) {
@@ -109,6 +149,15 @@ std::unique_ptr<Kernel> PadAxisBackward::make(const Attrs& attrs, std::span<cons
   return host::flat_kernel([s, adds](const RunContext&, std::byte* const* operand) {
     const float* dy = host::in(operand, 0);
     float* dx = host::out(operand, 1);
+    if (s.inner < kShortPadRow && s.outer > 1) {
+#pragma omp parallel for schedule(static) if (s.outer * s.m * s.inner > 16384)
+      for (int64_t i = 0; i < s.outer; ++i) {
+        float* const to = dx + i * s.n * s.inner;
+        if (!adds) std::fill_n(to, s.n * s.inner, 0.0F);
+        add_stretch(s, dy + i * s.m * s.inner, to);
+      }
+      return;
+    }
     const int64_t rows = s.outer * s.n;
 #pragma omp parallel for schedule(static) if (rows * s.inner > 16384)
     for (int64_t row = 0; row < rows; ++row) {

@@ -75,6 +75,7 @@ class SumKernel final : public Kernel {
     for (size_t k = 0; k < Factors; ++k) x[k] = host::in<T>(operands, k);
     double* const shares = reinterpret_cast<double*>(workspace);
     const int64_t work = kept_.count(0) * inner_count_ * row_count_ * reduced_.count(0);
+    if (!inner_kept_ && units_ == 1) return single_rows(x, operands[kY], work);
 #pragma omp parallel for schedule(static) if (work > 16384)
     for (int64_t i = 0; i < sums_ * parts_; ++i) {
       const int64_t sum = parts_ == 1 ? i : i / parts_;
@@ -150,23 +151,48 @@ class SumKernel final : public Kernel {
   // The innermost loop is reduced: stretches of rows are summed in vector lanes.
   template <bool Unit>
   double row_sums(std::array<const T*, Factors> from, host::Part part) const {
-    constexpr int64_t kSumLanes = 32;
-    double sum = 0;
+    double sums[kDoubles] = {};
     for (int64_t u = part.first; u < part.end; ++u) {
       const int64_t at_row = u / stretches_, stretch = u % stretches_;
-      const int64_t count = std::min(kSumStretch, inner_count_ - stretch * kSumStretch);
       std::array<const T*, Factors> row;
       for (size_t k = 0; k < Factors; ++k)
         row[k] = from[k] + reduced_.offset(k, at_row / row_count_, 0) + at_row % row_count_ * row_step_[k] +
                  stretch * kSumStretch * inner_step_[k];
+      add_row<Unit>(row, std::min(kSumStretch, inner_count_ - stretch * kSumStretch), sums);
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+
+  // Each sum is one row. It may be shorter than the divisions take by which run() finds it.
+  void single_rows(const std::array<const T*, Factors>& x, std::byte* y, int64_t work) const {
+    constexpr int64_t kAtOnce = 64;
+#pragma omp parallel for schedule(static) if (work > 16384)
+    for (int64_t i = 0; i < (sums_ + kAtOnce - 1) / kAtOnce; ++i)
+      kept_.walk(0, i * kAtOnce, std::min(sums_, (i + 1) * kAtOnce), [&](const auto& offsets) {
+        std::array<const T*, Factors> row;
+        for (size_t k = 0; k < Factors; ++k) row[k] = x[k] + offsets[k];
+        double sums[kDoubles] = {};
+        unit_ ? add_row<true>(row, inner_count_, sums) : add_row<false>(row, inner_count_, sums);
+        store(y, offsets[kY], (sums[0] + sums[1]) + (sums[2] + sums[3]));
+      });
+  }
+
+  static constexpr int64_t kDoubles = 4;  // several, so that an addition need not wait for the one before
+
+  template <bool Unit>
+  void add_row(const std::array<const T*, Factors>& row, int64_t count, double* sums) const {
+    constexpr int64_t kSumLanes = 32;
+    int64_t j = 0;
+    if (count >= kSumLanes) {
       float lanes[kSumLanes] = {};
-      int64_t j = 0;
       for (; j + kSumLanes <= count; j += kSumLanes)
         for (int64_t l = 0; l < kSumLanes; ++l) lanes[l] += at<Unit>(row, j + l);
-      for (; j < count; ++j) lanes[j % kSumLanes] += at<Unit>(row, j);
-      for (const float lane : lanes) sum += static_cast<double>(lane);
+      double own[kDoubles] = {};
+      for (int64_t l = 0; l < kSumLanes; l += kDoubles)
+        for (int64_t d = 0; d < kDoubles; ++d) own[d] += static_cast<double>(lanes[l + d]);
+      for (int64_t d = 0; d < kDoubles; ++d) sums[d] += own[d];
     }
-    return sum;
+    for (; j < count; ++j) sums[j % kDoubles] += static_cast<double>(at<Unit>(row, j));
   }
 
   float scale_;  // in this run
