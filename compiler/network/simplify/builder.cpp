@@ -76,6 +76,7 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   std::unordered_set<std::string> outputs;
   for (const auto& output : model_.outputs) outputs.insert(output.name);
   masks_ = find_random_masks(model_.nodes, outputs);
+  table_.set_constants(probabilities_of(model_, uses_, masks_));
   table_.set_unmarked_numbers_may_be_learned(model_.producer == "pytorch" && !model_.author &&
                                              exporter_marks(model_).empty());
   table_.set_unmarked_numbers_are_constants(names_variables_of_tensorflow(model_));
