@@ -27,6 +27,7 @@ TEST_CASE("operators that PyTorch's exporters write are refused with what to use
   for (const auto& [op, advice] :
        {std::pair("NonZero", "a label that the loss ignores"), std::pair("Compress", "a label that the loss ignores"),
         std::pair("Loop", "for a Python loop over a fixed number of steps"), std::pair("Scan", "torch.while_loop"),
+        std::pair("Unique", "F.one_hot"), std::pair("DeformConv", "F.grid_sample"),
         std::pair("Det", "of a small matrix by its elements"), std::pair("MaxUnpool", "F.interpolate"),
         std::pair("NonMaxSuppression", "--output"), std::pair("RoiAlign", "F.grid_sample"),
         std::pair("Multinomial", "give them as an input"), std::pair("BitwiseAnd", "logical_and"),

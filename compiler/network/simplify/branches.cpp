@@ -13,6 +13,7 @@
 #include "compiler/network/simplify/graph_order.h"
 #include "compiler/network/simplify/inner_graphs.h"
 #include "compiler/network/simplify/listed_sequences.h"
+#include "compiler/network/simplify/module_path.h"
 #include "compiler/network/simplify/node_checks.h"
 #include "compiler/network/simplify/widen.h"
 #include "compiler/support/counted.h"
@@ -70,7 +71,7 @@ std::string open_condition(const Model& model, const ModelNode& branching) {
     of_samples = of_samples || is_real(input.type) || !input.dims ||
                  !std::all_of(input.dims->begin(), input.dims->end(), is_one);
   }
-  const std::string what = fmt::format("{}: its condition", describe(branching));
+  const std::string what = fmt::format("{}: its condition", describe_in_module(branching));
   constexpr std::string_view kInstead = "export the model with one branch, or with both and torch.where";
   if (count == 0) return fmt::format("{} is not known while compiling: {}", what, kInstead);
   if (!of_samples)

@@ -11,6 +11,14 @@ constexpr std::string_view kSelectsByData =
     "how many elements a mask selects, as in scores[mask], depends on data, and a plan has fixed sizes: keep all "
     "elements, and give those that do not count a label that the loss ignores (-100), or the factor 0 in the loss";
 
+constexpr std::string_view kUnique =
+    "how many different numbers there are (Unique) depends on data, and a plan has fixed sizes: count them outside of "
+    "the model, or count numbers below k by F.one_hot(x, k).sum(…)";
+
+constexpr std::string_view kMoved =
+    "the compiler has no convolution that reads at moved places (DeformConv): read each place of the kernel by "
+    "F.grid_sample, and add up a 1 x 1 convolution of each";
+
 constexpr std::string_view kLoop =
     "the compiler does not unroll loops (Loop, Scan), because a plan has a fixed list of tasks: export the steps one "
     "by one. PyTorch's exporters do so for a Python loop over a fixed number of steps, outside of torch.jit.script. "
@@ -54,7 +62,8 @@ struct OperatorAdvice {
 constexpr OperatorAdvice kOperatorAdvice[] = {
     {"NonZero", kSelectsByData},
     {"Compress", kSelectsByData},
-    {"Unique", kSelectsByData},
+    {"Unique", kUnique},
+    {"DeformConv", kMoved},
     {"Loop", kLoop},
     {"Scan", kLoop},
     {"Det", kDet},
