@@ -19,6 +19,9 @@ def form_of(torch, exporter, function, args, kwargs, rows):
         return torch.dot, args, kwargs
     if function in (torch.atan2, torch.arctan2, torch.Tensor.atan2, torch.Tensor.arctan2):
         return functools.partial(_atan2, torch), args, kwargs
+    if function in (torch.max, torch.min, torch.Tensor.max, torch.Tensor.min):
+        call = _selection_along(torch, *args, **(kwargs or {}))
+        return (function, args, kwargs) if call is None else (functools.partial(_selected, torch, function), call, None)
     if function == torch.logaddexp and "out" not in (kwargs or {}):
         return functools.partial(_logaddexp, torch), args, kwargs
     if exporter == "torchscript" and function == getattr(torch.nn.functional, "rms_norm", None):
@@ -89,6 +92,25 @@ def _arguments(function, args, kwargs):
 def _logaddexp(torch, input, other):  # noqa: A002: PyTorch's name
     """Exporters write the logarithm of a sum of exponentials, which are infinite from 89 on."""
     return torch.maximum(input, other) + torch.nn.functional.softplus(-(input - other).abs())
+
+
+def _selection_along(torch, input, *args, out=None, **kwargs):  # noqa: A002: PyTorch's name
+    """The input, dim and keepdim of max(dim) or min(dim). None for other forms of max() and min(), and for values
+    without a gradient."""
+    given = dict(zip(("dim", "keepdim"), args), **kwargs)
+    dim = given.get("dim")
+    if type(dim) is not int or out is not None or input.dim() == 0 or not input.is_floating_point():
+        return None
+    return input, dim, given.get("keepdim", False)
+
+
+def _selected(torch, function, input, dim, keepdim=False):  # noqa: A002: PyTorch's name
+    """Exporters write a reduction, whose gradient equal elements share. PyTorch's goes to the first of them."""
+    is_max = function in (torch.max, torch.Tensor.max)
+    places = (torch.argmax if is_max else torch.argmin)(input, dim, keepdim=True)
+    found = (torch.gather(input, dim, places), places)
+    return (torch.return_types.max if is_max else torch.return_types.min)(
+        found if keepdim else [each.squeeze(dim) for each in found])
 
 
 def _atan2(torch, input, other):  # noqa: A002: PyTorch's name
@@ -183,11 +205,12 @@ def _embedding_bag(torch, call):
         rows = rows * call["per_sample_weights"].unsqueeze(-1)
     if padding is None:
         if call["mode"] == "max":
-            return rows.max(dim=1).values
+            return _selected(torch, torch.max, rows, 1).values
         return rows.sum(dim=1) if call["mode"] == "sum" else rows.mean(dim=1)
     counts = (ids != padding % weight.shape[0]).to(rows.dtype).unsqueeze(-1)
     if call["mode"] == "max":
-        most = torch.where(counts > 0, rows, torch.full_like(rows, torch.finfo(rows.dtype).min)).max(dim=1).values
+        counted = torch.where(counts > 0, rows, torch.full_like(rows, torch.finfo(rows.dtype).min))
+        most = _selected(torch, torch.max, counted, 1).values
         return torch.where(counts.sum(dim=1) > 0, most, torch.zeros_like(most))
     total = (rows * counts).sum(dim=1)
     return total if call["mode"] == "sum" else total / counts.sum(dim=1).clamp(min=1)

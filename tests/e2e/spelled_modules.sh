@@ -39,6 +39,14 @@ def averaged(module, z):
     return F.linear(z, weight.scatter_reduce(0, places[:2], weight[:2].cos(), "mean", include_self=False), module.bias)
 
 
+def selected(module, z):
+    tied = z.detach().round() + (z - z.detach())  # many elements are equal, and the gradient is that of z
+    (most, places), least = tied.max(1), torch.min(tied, -1, keepdim=True)
+    rows, columns = torch.max(tied, dim=-2).values, torch.min(input=tied, dim=2, keepdim=True)[0]
+    parts = [most, most * places, least.values, least.values * least.indices, rows, columns, tied.amax((1, 3))]
+    return torch.cat([part.flatten(1) for part in parts], 1) + tied.max() + tied.min()
+
+
 def states_and_steps(module, z):
     y, (h, c) = module(z)
     return torch.cat([y.flatten(1), h.transpose(0, 1).flatten(1), c.transpose(0, 1).flatten(1)], 1)
@@ -64,6 +72,7 @@ def modules():
         Taking(steps, nn.LSTM(6, 5, 2, proj_size=2, bidirectional=True, bias=False, batch_first=True),
                states_and_steps),
         *(Taking((3,), nn.Linear(3, 4), call) for call in adding),
+        Taking(image, None, selected),
         Taking((8,), None, lambda module, z: torch.atan2(F.relu(z[:, :4]), F.relu(-z[:, 4:]) - F.relu(z[:, 2:6]))),
     ]
 

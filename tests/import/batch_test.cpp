@@ -69,6 +69,50 @@ TEST_CASE("a batch that was written as a number") {
   CHECK(target({{5}, {4}}, {{4}, {5}}, 8) == Entries{4, 5});  // does not contain the batch
 }
 
+// onnxsim joins the Squeeze of a part of a qkv with the Reshape of its keys.
+TEST_CASE("dimensions of 1 in front of a batch that was written as a number do not count") {
+  CHECK(target({{1}, N, {3}, {5}, {64}}, {{3}, {5}, {64}}, 1) == Entries{-1, 5, 64});
+  CHECK(target({{1}, N, {3}, {5}, {64}}, {{24}, {5}, {64}}, 8) == Entries{-1, 5, 64});
+  CHECK(target({{1}, N, {3}, {5}, {64}}, {{3}, {-1}, {64}}, 1) == Entries{-1, 5, 64});
+  CHECK(target({{1}, N, {3}, {5}, {64}}, {{1}, {3}, {5}, {64}}, 1) == Entries{-1, 3, 5, 64});
+  CHECK(target({{1}, {1}, N, {5}, {64}}, {{8}, {5}, {64}}, 8) == Entries{-1, 5, 64});
+  CHECK(target({{1}, N, {5}}, {{1}, {1}, {5}}, 1) == Entries{1, -1, 5});
+  CHECK(target({{1}, N, {1}}, {{1}, {1}}, 1) == Entries{1, -1});
+  CHECK(target({{1}, N, {32}}, {{1}, {4}, {8}}, 1) == Entries{1, -1, 8});  // the heads of one step
+  CHECK(target({{1}, N, {5}, {64}}, {{1}, {-1}, {64}}, 1) == Entries{1, -1, 64});
+  CHECK_THAT(refusal({{1}, N, {768}}, {{12}, {1}, {64}}, 1), Contains("it is ambiguous which entry is the batch"));
+}
+
+TEST_CASE("an open entry that holds 1 in the example of one sample is the batch behind the steps") {
+  const auto split = [](const std::vector<Dim>& wanted, bool of_samples) {
+    MergedRows rows{.of_steps = {17}, .of_samples = of_samples ? Entries{17} : Entries{}};
+    const ReshapeTarget result = reshape_target({{17, true}, {48}}, wanted, true, 1, rows);
+    return result.error.empty() ? result.entries : Entries{};
+  };
+  for (const bool of_samples : {false, true}) {
+    CHECK(split({{17}, {-1}, {48}}, of_samples) == Entries{17, -1, 48});
+    CHECK(split({{1}, {17}, {-1}, {3}, {16}}, of_samples) == Entries{1, 17, -1, 3, 16});
+  }
+  CHECK(split({{1}, {17}, {1}, {3}, {16}}, false) == Entries{1, 17, -1, 3, 16});
+  CHECK(split({{1}, {17}, {1}, {3}, {16}}, true) == Entries{});
+  CHECK(split({{17}, {3}, {-1}}, false) == Entries{-1, 3, 16});  // 16 elements are no samples
+}
+
+TEST_CASE("an open entry that holds no samples in the example of one sample, behind heads") {
+  MergedRows rows;
+  CHECK(reshape_target({{17}, N, {48}}, {{17}, {-1}, {16}}, true, 1, rows).entries == Entries{17, -1, 16});
+  CHECK(rows.splits_heads);
+  CHECK(reshape_target({{17}, N, {3}, {16}}, {{17}, {-1}}, true, 1, rows).entries == Entries{-1, 48});
+  CHECK(rows.of_steps == Entries{17});
+  CHECK(target({{17}, N, {3}, {16}}, {{17}, {-1}}, 1) == Entries{17, -1});  // a model without heads
+}
+
+TEST_CASE("an open entry behind others does not hold the samples in front") {
+  CHECK(target({{256, true}, {144}}, {{16}, {16}, {3}, {3}, {-1}}, 1) == Entries{-1, 16, 3, 3, 16});
+  CHECK(target({{256, true}, {144}}, {{128}, {16}, {3}, {3}, {-1}}, 8) == Entries{-1, 16, 3, 3, 16});
+  CHECK(target({N, {48}, {8}}, {{4}, {-1}, {8}}, 1) == Entries{-1, 12, 8});
+}
+
 TEST_CASE("shape arithmetic with the batch as a symbol") {
   CHECK(reshaped([](ModelBuilder& build) {  // [shape[0], shape[1] * shape[2] * shape[3]]
           build.node("Shape", {"x"}, {"s"});

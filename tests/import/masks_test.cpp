@@ -229,6 +229,31 @@ TEST_CASE("stochastic depth that is rounded down is a mask of samples") {
   CHECK(masked_as(build) == "Bernoulli Mul [N,3,4]");
 }
 
+// torch's dynamo exporter with its optimizer, which evaluates the conversion of the probability.
+TEST_CASE("the probability of a mask is a constant if nothing else reads it than the mask and its scale") {
+  const auto drawn = [](bool is_read, bool is_marked) {
+    ModelBuilder build(18);
+    build.model.set_producer_name("pytorch");
+    build.input("x", {"N", "3", "4"}).input("like", {"N", "1", "1"}).weight("p_cast", {}, 0.75F);
+    build.node("RandomUniformLike", {"like"}, {"drawn"});
+    build.node("Less", {"drawn", "p_cast"}, {"sampled"});
+    ModelBuilder::integer(build.node("Cast", {"sampled"}, {"mask"}, "draw"), "to", onnx::TensorProto::FLOAT);
+    build.node("Div", {"mask", "p_cast"}, {"scale"});
+    build.node("Mul", {"x", is_read ? "p_cast" : "scale"}, {"part"});
+    build.node("Mul", {"part", "scale"}, {"y"});
+    if (is_marked) {
+      onnx::StringStringEntryProto& entry = *build.model.add_metadata_props();
+      entry.set_key("plimsoll.export");
+      entry.set_value(R"({"schema": 1, "trained": ["p_cast"], "frozen": [], "buffers": []})");
+    }
+    return masked_as(build.output("y"));
+  };
+  CHECK_THAT(drawn(false, false), Contains("Bernoulli") && Contains("[N,3,4]"));
+  const std::string refusal = "draws a random mask whose probability is not a single number known at compile time";
+  CHECK_THAT(drawn(true, false), Contains("5: node 'draw' (Cast): " + refusal));
+  CHECK_THAT(drawn(false, true), Contains(refusal));
+}
+
 TEST_CASE("labels are followed to what is fed where they are moved alone, and the kernel counts others") {
   const auto fed = [](const char* how) -> std::optional<FedLabels> {
     const std::string_view moved = how;

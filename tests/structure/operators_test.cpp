@@ -47,6 +47,7 @@ const std::map<std::string, std::string> kMayName = {
     {"network/simplify/listed_sequences", "a pattern: tensors that are listed and taken from the list"},
     {"network/simplify/nan_guard", "a pattern: a Where that replaces NaN"},
     {"network/simplify/onnxruntime*", "replaces operators of onnxruntime by those of ONNX"},
+    {"network/simplify/operator_advice", "what to use instead of operators without kernels"},
     {"network/simplify/padding", "a pattern: a Pad before a convolution or a pool"},
     {"network/simplify/random_mask", "a pattern: a random mask"},
     {"network/simplify/rewritten_nodes", "a pattern: a division by the number of samples"},

@@ -13,6 +13,7 @@
 #include "compiler/network/simplify/graph_order.h"
 #include "compiler/network/simplify/inner_graphs.h"
 #include "compiler/network/simplify/listed_sequences.h"
+#include "compiler/network/simplify/module_path.h"
 #include "compiler/network/simplify/node_checks.h"
 #include "compiler/network/simplify/widen.h"
 #include "compiler/support/counted.h"
@@ -70,13 +71,13 @@ std::string open_condition(const Model& model, const ModelNode& branching) {
     of_samples = of_samples || is_real(input.type) || !input.dims ||
                  !std::all_of(input.dims->begin(), input.dims->end(), is_one);
   }
-  const std::string what = fmt::format("{}: its condition", describe(branching));
-  if (count == 0) return what + " is not known while compiling: export the model with one branch";
+  const std::string what = fmt::format("{}: its condition", describe_in_module(branching));
+  constexpr std::string_view kInstead = "export the model with one branch, or with both and torch.where";
+  if (count == 0) return fmt::format("{} is not known while compiling: {}", what, kInstead);
   if (!of_samples)
     return fmt::format("{} depends on input {}: {} {} it", what, names, flags, count == 1 ? "decides" : "decide");
-  return fmt::format("{} depends on input {}, and a trainer runs the same nodes for all samples: export the model with "
-                     "one branch",
-                     what, names);
+  return fmt::format("{} depends on input {}, and a trainer runs the same nodes for all samples: {}", what, names,
+                     kInstead);
 }
 
 bool is_branching(const ModelNode& node) { return node.op == "If" && node.branches; }

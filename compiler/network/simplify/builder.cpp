@@ -16,6 +16,7 @@
 #include "compiler/network/simplify/network_builder.h"
 #include "compiler/network/simplify/node_checks.h"
 #include "compiler/network/simplify/node_values.h"
+#include "compiler/network/simplify/operator_advice.h"
 #include "compiler/network/simplify/padding.h"
 #include "compiler/network/simplify/spellings.h"
 #include "compiler/network/simplify/weight_roles.h"
@@ -24,14 +25,11 @@
 namespace plimsoll {
 namespace {
 
-constexpr const char* kSelectsByData =
-    "how many elements a mask selects, as in scores[mask], depends on data, and a plan has fixed sizes: keep all "
-    "elements, and give those that do not count a label that the loss ignores (-100), or the factor 0 in the loss";
-
 // What to do about a node that is not supported, or empty.
 std::string advice_on(const Model& model, const ModelNode& node) {
   if (is_branching(node)) return open_condition(model, node);
-  return is_of_onnx(node) && node.op == "NonZero" ? kSelectsByData : node.refusal;
+  const std::string_view advice = advice_on_operator(node);
+  return advice.empty() ? node.refusal : std::string(advice);
 }
 
 ConstantData constant_of(const ModelTensor& tensor) {
@@ -78,6 +76,7 @@ Result<Network> NetworkBuilder::build(const GraphOrder& order) {
   std::unordered_set<std::string> outputs;
   for (const auto& output : model_.outputs) outputs.insert(output.name);
   masks_ = find_random_masks(model_.nodes, outputs);
+  table_.set_constants(probabilities_of(model_, uses_, masks_));
   table_.set_unmarked_numbers_may_be_learned(model_.producer == "pytorch" && !model_.author &&
                                              exporter_marks(model_).empty());
   table_.set_unmarked_numbers_are_constants(names_variables_of_tensorflow(model_));

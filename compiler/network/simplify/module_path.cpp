@@ -62,6 +62,13 @@ std::string module_path_of(const ModelNode& node) {
   return from_node_name(node.name);
 }
 
+std::string describe_in_module(const ModelNode& node) {
+  std::string text = describe(node);
+  const std::string module = module_path_of(node);
+  if (!module.empty()) text.insert(text.size() - 1, ", " + module);
+  return text;
+}
+
 bool is_by_dynamo(const ModelNode& node) {
   return std::any_of(node.metadata.begin(), node.metadata.end(),
                      [](const auto& entry) { return entry.key.starts_with("pkg.torch.onnx."); });

@@ -99,6 +99,22 @@ RandomMasks find_random_masks(const std::vector<ModelNode>& nodes, const std::un
   return masks;
 }
 
+std::unordered_set<std::string> probabilities_of(const Model& model, const GraphUses& uses, const RandomMasks& masks) {
+  std::unordered_set<std::string> names;
+  for (const auto& [output, mask] : masks.by_output) {
+    const auto readers = uses.readers.find(mask.probability);
+    if (readers == uses.readers.end()) continue;
+    const auto is_of_mask = [&](int reader) {
+      if (reader < 0) return false;
+      const ModelNode& node = model.nodes[static_cast<size_t>(reader)];
+      const bool is_step = !node.outputs.empty() && masks.steps.contains(node.outputs[0]);
+      return is_step || (is(&node, "Div") && masks.by_output.contains(node.inputs[0]));
+    };
+    if (std::ranges::all_of(readers->second, is_of_mask)) names.insert(readers->first);
+  }
+  return names;
+}
+
 std::optional<ModelNode> drawn_mask(const ModelNode& source, const Dims* like, const KnownValue* probability,
                                     NodeInputs& inputs, int& followed) {
   const bool said =

@@ -17,6 +17,7 @@
 
 #include "compiler/ir/known_value.h"
 #include "compiler/ir/model.h"
+#include "compiler/network/simplify/graph_uses.h"
 #include "compiler/network/simplify/node_inputs.h"
 
 namespace plimsoll {
@@ -33,6 +34,10 @@ struct RandomMasks {
 
 // For the nodes of a graph or a function; `outputs` are the names that are read outside.
 RandomMasks find_random_masks(const std::vector<ModelNode>& nodes, const std::unordered_set<std::string>& outputs);
+
+// The probabilities that only masks and divisions of masks read: stochastic depth divides by the probability to keep a
+// sample. They are numbers of the code. A parameter would be read by what learns it, too.
+std::unordered_set<std::string> probabilities_of(const Model& model, const GraphUses& uses, const RandomMasks& masks);
 
 // The single node that draws the mask, with the shape of `like`. A mask drawn for each sample of the exporter's example
 // is drawn per sample; `followed` counts those. nullopt: the shape or the probability is unknown.

@@ -141,8 +141,9 @@ struct NumberTarget {
     }
     // Without parts, only if the target has no entry that may be the sample itself, or splits the rows of a sample.
     const bool has_one = std::find(target.begin(), target.end(), Dim{1}) != target.end();
-    const bool in_front = axis == 0 && !open && (splits_rows() || !has_one);
-    return parts ? batch > 1 || !open || !open_may_hold() : !open && (batch > 1 || in_front);
+    const bool closed = !open || !open_may_hold();
+    const bool in_front = axis == 0 && closed && (batch > 1 || splits_rows() || !has_one);
+    return parts ? batch > 1 || closed : (!open && batch > 1) || in_front;
   }
 };
 
@@ -166,12 +167,15 @@ Found entry_of_samples(const NumberTarget& of, MergedRows& rows) {
     }
   if (axis > 0 && of.batch == 1 && !stays)
     if (const auto entry = entry_at_same_place(x, axis, target); entry && of.fits(*entry)) return {entry};
-  if (axis > 0 && of.batch == 1 && !stays)
-    if (const auto entry = entry_of_one(x, axis, target, rows)) {
+  if (axis > 0 && of.batch == 1 && !stays) {
+    std::vector<Dim> filled = target;  // as in the example
+    if (of.open && of.elements % of.rest == 0) filled[*of.open] = {of.elements / of.rest};
+    if (const auto entry = entry_of_one(x, axis, filled, rows)) {
       if (*entry == axis) rows.splits_heads = true;
-      else rows.of_steps.push_back(target[*entry].value);
+      else rows.of_steps.push_back(filled[*entry].value);
       return {entry};
     }
+  }
   const bool may_be_of_steps = std::any_of(rows.of_steps.begin(), rows.of_steps.end(),
                                            [&](int64_t steps) { return x[axis].value % steps == 0; });
   if (may_be_of_steps && of.batch > 1 && !stays)
@@ -179,14 +183,44 @@ Found entry_of_samples(const NumberTarget& of, MergedRows& rows) {
       if (target[0].value == of.batch) return {.ambiguous = true};  // or [4N,8] → [N,4,8]
       if (of.fits(*split)) return {split};
     }
-  // Rows of an example of one sample: [TN,8] → [T,N,8]. That they are [N,T,8] would be another order.
+  // Rows of an example of one sample: [TN,8] → [T,N,8] or [1,T,N,8]. That they are [N,T,8] would be another order, but
+  // not if the entry of the samples is open: exporters write -1 for a size that depends on the batch.
   if (of.batch == 1 && x.size() == 2 && x[0].batch && has(rows.of_steps, x[0].value)) {
-    const bool split = target.size() > 2 && target[0].value == x[0].value && target[1].value == 1 && of.fits(1);
+    const auto steps = std::ranges::find_if(target, [](Dim dim) { return dim != Dim{1}; }) - target.begin();
+    const size_t at = static_cast<size_t>(steps) + 1;
+    const bool behind_steps = at + 1 < target.size() && target[at - 1].value == x[0].value;
+    if (behind_steps && of.open == at && of.elements == of.rest) return {at};
+    const bool split = behind_steps && target[at].value == 1 && of.fits(at);
     if (split ? has(rows.of_samples, x[0].value) : !stays) return {.ambiguous = true};
-    if (split) return {1};
+    if (split) return {at};
   }
   if (stays && of.fits(axis)) return {axis};
   return {of.merged_behind() && of.fits(axis) ? std::optional(axis) : std::nullopt};
+}
+
+// Whether a Reshape leaves out the dimensions of 1 in front of the samples, and nothing else: [1,N,3,8] → [N,3,8].
+bool squeezes_front(const NumberTarget& of) {
+  if (of.axis == 0 || of.front() != 1 || of.stays_there() || of.target.empty()) return false;
+  const auto samples = of.x.begin() + static_cast<int64_t>(of.axis);
+  return of.target[0] == Dim{samples->value * of.batch} &&
+         std::equal(samples + 1, of.x.end(), of.target.begin() + 1, of.target.end());
+}
+
+// Tools join a Squeeze and the Reshape behind it. Dimensions of 1 in front of the samples, which a Slice has left, do
+// not count then: [1,N,3,8] → [3N,8].
+Found entry_behind_ones(const NumberTarget& of, MergedRows& rows) {
+  if (squeezes_front(of)) return {0};
+  const Found found = entry_of_samples(of, rows);
+  const bool open_holds = of.open && of.open_may_hold();
+  if (found.entry || found.ambiguous || open_holds || of.axis == 0 || of.front() != 1) return found;
+  const Dims behind(of.x.begin() + static_cast<int64_t>(of.axis), of.x.end());
+  return entry_of_samples({.x = behind,
+                           .target = of.target,
+                           .elements = of.elements,
+                           .rest = of.rest,
+                           .open = of.open,
+                           .batch = of.batch},
+                          rows);
 }
 
 }  // namespace
@@ -247,8 +281,8 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
       .open = open,
       .batch = *exported_batch,
       .axis = static_cast<size_t>(std::find_if(x.begin(), x.end(), [](Dim dim) { return dim.batch; }) - x.begin())};
-  const Found found = entry_of_samples(numbers, rows);
-  if (found.entry) {
+  const Found found = entry_behind_ones(numbers, rows);
+  if (found.entry && found.entry != open) {
     const Dim dim = target[*found.entry];
     if (open) result.entries[*open] = elements->value / (rest / dim.value * (dim.value / numbers.batch));
     result.entries[*found.entry] = -1;
@@ -260,7 +294,7 @@ ReshapeTarget reshape_target(const Dims& x, const std::vector<Dim>& target, bool
                     "dynamo=False",
                     numbers.batch));
   }
-  if (x.size() > 2 && target.size() == 2 && numbers.batch == 1 && numbers.axis == 0)
+  if (x.size() - numbers.axis > 2 && target.size() == 2 && numbers.batch == 1 && numbers.front() == 1)
     rows.of_samples.push_back(open == std::optional<size_t>(0) ? elements->value / rest : target[0].value);
   if (numbers.axis > 0 && open == std::optional<size_t>(0) && elements->value / rest == numbers.front())
     rows.of_steps.push_back(numbers.front());

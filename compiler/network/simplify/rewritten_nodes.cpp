@@ -6,6 +6,7 @@
 
 #include "compiler/network/simplify/branches.h"
 #include "compiler/network/simplify/fx_node.h"
+#include "compiler/network/simplify/module_path.h"
 #include "compiler/network/simplify/nan_guard.h"
 #include "compiler/network/simplify/network_builder.h"
 #include "compiler/network/simplify/node_checks.h"
@@ -299,7 +300,7 @@ Status NetworkBuilder::add_mask(const ModelNode& source, const RandomMask& mask)
   if (drawn) return infer(*drawn, op_Bernoulli);
   unsupported_.add_message(
       fmt::format("{}: draws a random mask whose probability is not a single number known at compile time",
-                  describe(source)));
+                  describe_in_module(source)));
   return give_up(source, false), Status{};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/network/simplify/module_path.h"
 #include "compiler/support/counted.h"
 
 namespace plimsoll {
@@ -34,7 +35,16 @@ bool is_quantized(const ModelNode& node) {
          (is_of_onnxruntime(node) && (op.starts_with("Q") || op.find("Quantize") != op.npos || op.ends_with("NBits") ||
                                       op.find("Integer") != op.npos));
 }
+
+// Also the PyTorch module, if dynamo's exporter wrote the node: names of TorchScript's exporter begin with it.
+std::string shown_name(const ModelNode& node) {
+  const std::string& name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0];
+  const std::string module = is_by_dynamo(node) ? module_path_of(node) : "";
+  return module.empty() ? fmt::format("'{}'", name) : fmt::format("'{}' of module '{}'", name, module);
+}
 }  // namespace
+
+bool is_loop_of_keras(const ModelNode& node) { return node.op == "Loop" && node.name.ends_with("/while_loop"); }
 
 void Unsupported::add_operator(const ModelNode& node, const Op* op, std::string advice) {
   const bool is_new = std::ranges::find(advice_, advice) == advice_.end();
@@ -49,12 +59,9 @@ void Unsupported::add_operator(const ModelNode& node, const Op* op, std::string 
   has_backward_pass_ = has_backward_pass_ || is_of_backward_pass(node);
   in_blocks_ = in_blocks_ || node.domain == "com.microsoft.nchwc";
   of_tensorflow_ = of_tensorflow_ || is_of_tensorflow(node);
-  loop_of_keras_ = loop_of_keras_ || (node.op == "Loop" && node.name.ends_with("/while_loop"));
+  loop_of_keras_ = loop_of_keras_ || is_loop_of_keras(node);
   Group& group = groups_[at->second];
-  if (group.nodes++ < kNamesShown) {
-    const std::string& name = !node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0];
-    group.first += fmt::format("{}'{}'", group.first.empty() ? "" : ", ", name);
-  }
+  if (group.nodes++ < kNamesShown) group.first += (group.first.empty() ? "" : ", ") + shown_name(node);
 }
 
 Status Unsupported::status(int64_t opset) const {

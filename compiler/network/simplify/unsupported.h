@@ -10,6 +10,9 @@
 
 namespace plimsoll {
 
+// Whether tf2onnx wrote a recurrent layer of Keras as this loop.
+bool is_loop_of_keras(const ModelNode& node);
+
 // Collects everything in a model that Plimsoll does not support, to report it at once: operators with the number of
 // their nodes and the names of the first ones, then the unsupported features of single nodes.
 class Unsupported {

@@ -105,6 +105,7 @@ bool ValueTable::is_constant(const ModelTensor& initializer) {
   if (const auto role = weights_.roles.find(initializer.name); role != weights_.roles.end())
     return role->second.kind == WeightRole::Kind::epsilon;
   if (is_named_as_constant(initializer) || is_full_of_paddle(initializer)) return true;
+  if (constants_.contains(initializer.name) && elements_of(initializer) == 1) return true;
   const bool of_jax = initializer.name.starts_with(kJax);
   if (unmarked_numbers_are_constants_ && elements_of(initializer) == 1 && !of_jax) return true;
   const auto [mask, unseen] = is_mask_.try_emplace(&initializer, false);

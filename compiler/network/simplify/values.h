@@ -51,6 +51,9 @@ class ValueTable {
   // variable, and numbers in the code have names of every kind ("Gelu/mul_2/x:0", "lstm/zeros/Const:0").
   void set_unmarked_numbers_are_constants(bool are) { unmarked_numbers_are_constants_ = are; }
 
+  // Float initializers of one element without a role that are constants, because of what reads them.
+  void set_constants(std::unordered_set<std::string> names) { constants_ = std::move(names); }
+
   // A new value of the network; its name is made unique.
   ValueId add(Value value);
 
@@ -85,6 +88,7 @@ class ValueTable {
   const WeightUses& weights_;
   bool unmarked_numbers_may_be_learned_ = false;
   bool unmarked_numbers_are_constants_ = false;
+  std::unordered_set<std::string> constants_ = {};
   std::unordered_map<const ModelTensor*, bool> is_mask_ = {};  // cached results, because the test reads every element
   // Constants that became parameters, by a hash of their elements.
   std::unordered_map<size_t, std::vector<Index>> same_ = {};
