@@ -26,10 +26,10 @@ echo "test: built in $((SECONDS - started)) s" >&2
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 code=0
-# Some tests wait, for a lost rank or a silent shell, so two more run than there are cores. With one more, the cores
-# were idle an eighth of the time.
+# Some tests wait, for a lost rank or a silent shell, so three more run than there are cores. With two more, the cores
+# were idle a seventh of the time.
 ctest --test-dir "$build" --output-on-failure --no-label-summary --output-junit "$results/junit.xml" \
-  -j "$((jobs + 2))" "$@" |
+  -j "$((jobs + 3))" "$@" |
   while IFS= read -r line; do
     [[ ! $line =~ ^[0-9]+%\ tests\ passed,\ [0-9]+\ tests?\ failed\ out\ of ]] || held=1
     if [[ -n ${held:-} ]]; then printf '%s\n' "$line" >>"$results/closing"; else printf '%s\n' "$line"; fi
