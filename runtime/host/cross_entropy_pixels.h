@@ -8,7 +8,7 @@
 //   …
 //
 // If the classes of a tile fit, its scores are copied: each is then read from memory once, and its exponential computed
-// once. A distance of a power of two between classes would otherwise map all of them to the same few lines of a cache.
+// once. A distance of a power of two between classes would otherwise map all of them to the same few sets of a cache.
 #pragma once
 
 #include <algorithm>
@@ -31,10 +31,14 @@ class CrossEntropyPixels {
     at_once_ = held_ ? std::min(kPixels, fit) : kPixels;
   }
 
-  // `count` <= kPixels pixels of a sample with their labels; class 0 of the first is at x. dx may be null, or equal x;
-  // scale_of(p) applies to the gradient of pixel p. Calls take(p, loss, hit) for each pixel, in order.
+  // `count` <= kPixels pixels of a sample: class 0 of the first is at x, and its label is number `first` of all labels.
+  // dx may be null, or equal x; scale_of(p) applies to the gradient of pixel p. Calls take(p, loss, hit) for each, in
+  // order.
   template <class T, class ScaleOf, class Take>
-  void softmax(const T* x, const int64_t* labels, int64_t count, T* dx, ScaleOf scale_of, Take take) const {
+  void softmax(const T* x, const std::byte* all_labels, int64_t first, int64_t count, T* dx, ScaleOf scale_of,
+               Take take) const {
+    int64_t labels[kPixels];
+    for (int64_t p = 0; p < count; ++p) labels[p] = rows_.label(all_labels, first + p);
     float held[kHeld];
     for (int64_t p = 0; p < count; p += at_once_) {
       const int64_t some = std::min(at_once_, count - p);

@@ -55,6 +55,7 @@ class CrossEntropyRows {
   double all_weights() const { return all_weights_; }  // the sum of all class weights; 0 without smoothing
   bool has_weights() const { return weights_ != nullptr; }
   bool counts(int64_t label) const { return labels_.counts(label); }
+  int64_t label(const std::byte* labels, int64_t i) const { return labels_.at(labels, i); }
 
   double weight_of(int64_t label) const {
     if (label >= classes_) return std::numeric_limits<double>::quiet_NaN();

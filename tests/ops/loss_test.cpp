@@ -275,6 +275,12 @@ TEST_CASE("large scores do not overflow, and a label that is no class makes the 
   CHECK(run({1e4F, -1e4F}, {0}, 1, 2, 1, {}).loss == 0);
   CHECK(run({1e4F, -1e4F}, {1}, 1, 2, 1, {}).loss == 2e4F);
   CHECK(std::isnan(run({1, 2}, {2}, 1, 2, 1, {}).loss));
+  // Of pixels, too. What does not count has no gradient, whatever its scores are.
+  CHECK(std::isnan(run({1, 2, 3, 4}, {0, 2}, 1, 2, 2, {}).loss));
+  const LossOutcome ignored = run({1, INFINITY, 3, -INFINITY}, {0, 1}, 1, 2, 2, {.ignore_index = 1});
+  CHECK(std::isfinite(ignored.loss));
+  CHECK(ignored.gradient[1] == 0);
+  CHECK(ignored.gradient[3] == 0);
 }
 
 TEST_CASE("evaluation leaves the gradient alone") {

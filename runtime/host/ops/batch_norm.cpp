@@ -45,7 +45,7 @@ void moments_of_plane(const T* plane, host::Part part, Moments* moments) {
   }
 }
 
-// Rows [N, C] are the subject of batch_norm_columns.h.
+// Rows [N, C], and images of one pixel, which lie alike in every layout, are the subject of batch_norm_columns.h.
 bool in_columns(const PlaneShape& shape) { return shape.pixels == 1; }
 
 // workspace: moments[samples][parts][channels], of rows moments[parts][channels], unless mean and var are cached, then

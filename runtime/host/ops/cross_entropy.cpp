@@ -17,7 +17,6 @@
 #include "runtime/host/cross_entropy_pixels.h"
 #include "runtime/host/cross_entropy_rows.h"
 #include "runtime/host/flat_kernel.h"
-#include "runtime/host/math.h"
 #include "runtime/host/real.h"
 #include "runtime/kernels.h"
 
@@ -83,12 +82,10 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
 
   LossShare stretch(const host::CrossEntropyPixels& tiles, const T* x, const std::byte* labels, int64_t first,
                     int64_t count, T* dx, double scale) const {
-    int64_t wanted[kStretch];
-    for (int64_t p = 0; p < count; ++p) wanted[p] = labels_.at(labels, first + p);
     double sum = 0;
     int64_t hits = 0;  // added without a branch, which would be hard to predict
     tiles.softmax(
-        x, wanted, count, dx, [&](int64_t) { return scale; },
+        x, labels, first, count, dx, [&](int64_t) { return scale; },
         [&](int64_t, double loss, bool hit) {
       sum += loss;
       hits += static_cast<int64_t>(hit);
@@ -178,8 +175,7 @@ std::unique_ptr<Kernel> each_row_kernel(const EachRow& each, size_t labels, size
   });
 }
 
-// Losses and gradients per label, of logits: x {logits, labels}, either `losses` or `dx` with the gradients of the
-// losses.
+// Of logits: writes a loss for each label, or to dx the gradient of the losses times dlosses. The other is null.
 template <class T>
 void each_softmax(const EachRow& each, const float* weights, const T* x, const std::byte* labels, float* losses,
                   const float* dlosses, T* dx) {
@@ -202,9 +198,7 @@ void each_softmax(const EachRow& each, const float* weights, const T* x, const s
       continue;
     }
     const int64_t count = std::min(kStretch, shape.pixels - i % stretches * kStretch);
-    int64_t wanted[kStretch];
-    for (int64_t p = 0; p < count; ++p) wanted[p] = each.labels.at(labels, row + p);
-    tiles.softmax(x + first, wanted, count, to, scale_of, take);
+    tiles.softmax(x + first, labels, row, count, to, scale_of, take);
   }
 }
 

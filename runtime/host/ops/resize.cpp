@@ -68,7 +68,7 @@ struct ResizeShape {
   }
 };
 
-constexpr int64_t kColumnsAtOnce = 512;  // of a row of the result
+constexpr size_t kColumnsAtOnce = 512;  // of a row of the result
 
 // Two buffers, each for one row of the input. Neighbouring rows of the result need the same two.
 class TwoRows {
@@ -101,17 +101,17 @@ class TwoRows {
   size_t last_ = 0;
 };
 
-std::span<const Between> columns_from(const ResizeShape& shape, int64_t first) {
+// body(columns, number of the first) for some columns of the result at a time.
+template <class Body>
+void for_columns(const ResizeShape& shape, Body body) {
   const std::span<const Between> all(shape.columns);
-  return all.subspan(static_cast<size_t>(first)).first(
-      std::min(static_cast<size_t>(kColumnsAtOnce), all.size() - static_cast<size_t>(first)));
+  for (size_t first = 0; first < all.size(); first += kColumnsAtOnce)
+    body(all.subspan(first, std::min(kColumnsAtOnce, all.size() - first)), first);
 }
 
 template <class T>
 void forward_plane(const ResizeShape& shape, const T* from, T* to) {
-  const int64_t width = static_cast<int64_t>(shape.columns.size());
-  for (int64_t first = 0; first < width; first += kColumnsAtOnce) {
-    const std::span columns = columns_from(shape, first);
+  for_columns(shape, [&](std::span<const Between> columns, size_t first) {
     TwoRows held;
     const auto stretched = [&](int64_t row) {
       return held.of(row, [&](float* line, int64_t) {
@@ -125,9 +125,9 @@ void forward_plane(const ResizeShape& shape, const T* from, T* to) {
       const float lower = r.share;
 #pragma omp simd
       for (size_t c = 0; c < columns.size(); ++c) y[c] = top[c] * (1 - lower) + bottom[c] * lower;
-      y += width;
+      y += shape.columns.size();
     }
-  }
+  });
 }
 
 template <int kBlock, class T>
@@ -161,9 +161,7 @@ void forward(const ResizeShape& shape, const T* x, T* y) {
 // Adds to dx, a plane.
 template <class T>
 void backward_plane(const ResizeShape& shape, const T* dy, float* dx) {
-  const int64_t width = static_cast<int64_t>(shape.columns.size());
-  for (int64_t first = 0; first < width; first += kColumnsAtOnce) {
-    const std::span columns = columns_from(shape, first);
+  for_columns(shape, [&](std::span<const Between> columns, size_t first) {
     TwoRows held;
     const auto compress = [&](const float* line, int64_t row) {
       float* const to = dx + row * shape.columns_in;
@@ -185,10 +183,10 @@ void backward_plane(const ResizeShape& shape, const T* dy, float* dx) {
     for (const Between& r : shape.rows) {
       add(r.low, from, 1 - r.share);
       if (r.share != 0) add(r.high, from, r.share);
-      from += width;
+      from += shape.columns.size();
     }
     held.finish(compress);
-  }
+  });
 }
 
 // In bf16 the shares of an element are added up in f32, and rounded once: `sums` has a plane of floats for each lane.
