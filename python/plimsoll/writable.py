@@ -98,10 +98,10 @@ def _selection_along(torch, input, *args, out=None, **kwargs):  # noqa: A002: Py
     """The input, dim and keepdim of max(dim) or min(dim). None for other forms of max() and min(), and for values
     without a gradient."""
     given = dict(zip(("dim", "keepdim"), args), **kwargs)
-    dim = given.get("dim")
+    dim = given.get("dim", given.get("axis"))  # PyTorch accepts NumPy's names, too
     if type(dim) is not int or out is not None or input.dim() == 0 or not input.is_floating_point():
         return None
-    return input, dim, given.get("keepdim", False)
+    return input, dim, given.get("keepdim", given.get("keepdims", False))
 
 
 def _selected(torch, function, input, dim, keepdim=False):  # noqa: A002: PyTorch's name

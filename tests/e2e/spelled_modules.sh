@@ -42,7 +42,7 @@ def averaged(module, z):
 def selected(module, z):
     tied = z.detach().round() + (z - z.detach())  # many elements are equal, and the gradient is that of z
     (most, places), least = tied.max(1), torch.min(tied, -1, keepdim=True)
-    rows, columns = torch.max(tied, dim=-2).values, torch.min(input=tied, dim=2, keepdim=True)[0]
+    rows, columns = torch.max(tied, axis=-2).values, torch.min(input=tied, dim=2, keepdim=True)[0]
     parts = [most, most * places, least.values, least.values * least.indices, rows, columns, tied.amax((1, 3))]
     return torch.cat([part.flatten(1) for part in parts], 1) + tied.max() + tied.min()
 
