@@ -12,7 +12,7 @@ Result<std::vector<TensorType>> infer(const NodeView& node) {
   PLIMSOLL_ASSIGN(TensorType y, infer_pool(node));
   if (node.has_output(1))
     return node.unsupported(
-        "the output Indices is read, but not supported: enlarge by F.interpolate or nn.ConvTranspose2d instead of "
+        "the output Indices is read, but not supported: upsample with F.interpolate or nn.ConvTranspose2d instead of "
         "nn.MaxUnpool2d");
   return std::vector{y};
 }

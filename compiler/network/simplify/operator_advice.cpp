@@ -8,16 +8,16 @@ namespace plimsoll {
 namespace {
 
 constexpr std::string_view kSelectsByData =
-    "how many elements a mask selects, as in scores[mask], depends on data, and a plan has fixed sizes: keep all "
-    "elements, and give those that do not count a label that the loss ignores (-100), or the factor 0 in the loss";
+    "the number of elements that a mask selects, as in scores[mask], depends on data, and a plan has fixed sizes: keep "
+    "all elements, and give those that do not count a label that the loss ignores (-100), or the factor 0 in the loss";
 
 constexpr std::string_view kUnique =
-    "how many different numbers there are (Unique) depends on data, and a plan has fixed sizes: count them outside of "
-    "the model, or count numbers below k by F.one_hot(x, k).sum(…)";
+    "the number of different values (Unique) depends on data, and a plan has fixed sizes: count them outside of the "
+    "model, or count integers below k with F.one_hot(x, k).sum(…)";
 
 constexpr std::string_view kMoved =
-    "the compiler has no convolution that reads at moved places (DeformConv): read each place of the kernel by "
-    "F.grid_sample, and add up a 1 x 1 convolution of each";
+    "the compiler has no deformable convolution (DeformConv): sample each position of the kernel with F.grid_sample, "
+    "and add up a 1 x 1 convolution of each";
 
 constexpr std::string_view kLoop =
     "the compiler does not unroll loops (Loop, Scan), because a plan has a fixed list of tasks: export the steps one "
@@ -25,34 +25,32 @@ constexpr std::string_view kLoop =
     "Export with fixed sizes, and without torch.while_loop and scan";
 
 constexpr std::string_view kDet =
-    "the compiler has no determinant of a matrix (Det): write that of a small matrix by its elements, as in "
+    "the compiler has no determinant (Det): write that of a small matrix by its elements, as in "
     "m[:, 0, 0] * m[:, 1, 1] - m[:, 0, 1] * m[:, 1, 0]";
 
 constexpr std::string_view kMaxUnpool =
-    "the compiler does not put elements back where a max pool found them (MaxUnpool): enlarge by F.interpolate or "
-    "nn.ConvTranspose2d instead of nn.MaxUnpool2d";
+    "the compiler has no MaxUnpool: upsample with F.interpolate or nn.ConvTranspose2d instead of nn.MaxUnpool2d";
 
 constexpr std::string_view kBoxes =
-    "how many boxes NonMaxSuppression keeps depends on data, and no gradient flows through it: export the outputs that "
-    "the loss reads, or choose one of them by --output";
+    "the number of boxes that NonMaxSuppression keeps depends on data, and no gradient flows through it: export the "
+    "outputs that the loss reads, or choose one of them with --output";
 
 constexpr std::string_view kRegions =
-    "the compiler does not read regions of an image by RoiAlign or MaxRoiPool: read them by F.grid_sample, with one "
-    "grid for each region";
+    "the compiler has no RoiAlign and no MaxRoiPool: sample each region with F.grid_sample and a grid of its own";
 
 constexpr std::string_view kDraws =
-    "which classes Multinomial draws has no gradient, and a trainer does not draw them: draw them outside of the model "
-    "and give them as an input";
+    "the classes that Multinomial draws have no gradient, and a trainer does not draw them: draw them outside of the "
+    "model and give them as an input";
 
 constexpr std::string_view kBits =
-    "the compiler has no operators on bits: use logical_and, logical_or, logical_xor and logical_not of booleans";
+    "the compiler has no bitwise operators: use logical_and, logical_or, logical_xor and logical_not of booleans";
 
 constexpr std::string_view kSequences =
     "the compiler does not hold lists of tensors whose length depends on data: fill the list in Python code outside of "
-    "torch.jit.script, and join it by torch.stack or torch.cat";
+    "torch.jit.script, and join it with torch.stack or torch.cat";
 
 constexpr std::string_view kTexts =
-    "the compiler does not compute with texts: let the program that writes the data convert them to numbers";
+    "the compiler does not process strings: let the program that writes the data convert them to numbers";
 
 struct OperatorAdvice {
   std::string_view op = {};

@@ -36,7 +36,7 @@ struct RandomMasks {
 RandomMasks find_random_masks(const std::vector<ModelNode>& nodes, const std::unordered_set<std::string>& outputs);
 
 // The probabilities that only masks and divisions of masks read: stochastic depth divides by the probability to keep a
-// sample. They are numbers of the code. A parameter would be read by what learns it, too.
+// sample. They are constants of the code, not parameters.
 std::unordered_set<std::string> probabilities_of(const Model& model, const GraphUses& uses, const RandomMasks& masks);
 
 // The single node that draws the mask, with the shape of `like`. A mask drawn for each sample of the exporter's example

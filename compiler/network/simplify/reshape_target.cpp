@@ -206,8 +206,8 @@ bool squeezes_front(const NumberTarget& of) {
          std::equal(samples + 1, of.x.end(), of.target.begin() + 1, of.target.end());
 }
 
-// Tools join a Squeeze and the Reshape behind it. Dimensions of 1 in front of the samples, which a Slice has left, do
-// not count then: [1,N,3,8] → [3N,8].
+// Tools merge a Squeeze with the Reshape that follows it. Dimensions of 1 in front of the samples then do not count:
+// [1,N,3,8] → [3N,8].
 Found entry_behind_ones(const NumberTarget& of, MergedRows& rows) {
   if (squeezes_front(of)) return {0};
   const Found found = entry_of_samples(of, rows);
