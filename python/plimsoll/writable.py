@@ -5,7 +5,7 @@ import functools
 import inspect
 import math
 
-from . import ctc, recurrence, refusals
+from . import ctc, pools, recurrence, refusals
 
 
 def form_of(torch, exporter, function, args, kwargs, rows):
@@ -54,8 +54,8 @@ def form_of(torch, exporter, function, args, kwargs, rows):
                                    "PyTorch's exporter ignores align_corners there. Use align_corners=False")
     if exporter == "torchscript" and function == torch.nn.functional.softplus:
         return functools.partial(_softplus, torch), args, kwargs
-    if function in (torch.nn.functional.avg_pool2d, torch.nn.functional.avg_pool3d):
-        return functools.partial(_avg_pool, torch, function), args, kwargs
+    if (pool := pools.form_of(torch, function)) is not None:
+        return pool, args, kwargs
     if exporter == "torchscript" and (form := _torchscript_form(torch, function, args)) is not None:
         return form, args, kwargs
     if exporter == "torchscript" and function == torch.nn.functional.pad:
@@ -220,30 +220,6 @@ def _softplus(torch, input, beta=1.0, threshold=20.0):  # noqa: A002: PyTorch's 
     """With its threshold, which TorchScript's exporter leaves out. From 20 on, both forms are equal in f32."""
     smooth = torch.nn.functional.softplus(input, beta)
     return smooth if threshold >= 20 else torch.where(input * beta > threshold, input, smooth)
-
-
-def _avg_pool(torch, pool, input, kernel_size, stride=None, padding=0, ceil_mode=False,  # noqa: A002: PyTorch's name
-              count_include_pad=True, divisor_override=None):
-    """With its divisor, which exporters leave out: the mean of a window, padding included, times its
-    number of pixels is their sum."""
-    if divisor_override is None:
-        return pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
-    axes = 2 if pool == torch.nn.functional.avg_pool2d else 3
-    kernel, step, before = (
-        list(given) * (axes // len(given)) if isinstance(given, (tuple, list)) else [given] * axes
-        for given in (kernel_size, kernel_size if stride is None or stride == [] else stride, padding)
-    )
-    pads = []
-    for axis in reversed(range(axes)):
-        length, k, s, p = int(input.shape[axis - axes]), kernel[axis], step[axis], before[axis]
-        after = p
-        if ceil_mode:  # the last window may reach beyond the padding, but not begin behind the input
-            count = -(-(length + 2 * p - k) // s) + 1
-            count -= int((count - 1) * s >= length + p)
-            after = max(p, (count - 1) * s + k - length - p)
-        pads += [p, after]
-    padded = torch.nn.functional.pad(input, pads) if any(pads) else input
-    return pool(padded, kernel, step) * (math.prod(kernel) / divisor_override)
 
 
 def _floor_divide(torch, is_reversed, input, other):  # noqa: A002: PyTorch's name
