@@ -42,6 +42,14 @@ def transformer(title, batch, make, inputs, labels):
     return Network(title, batch, make, inputs, labels, False, ("--optimizer", "adamw", "--weight-decay", "0.01"), 1e-4)
 
 
+def timm_vision(name):
+    import timm
+
+    size = timm.get_pretrained_cfg(name).input_size[-1]
+    return Network(name, 8, lambda: timm.create_model(name, pretrained=False),
+                   lambda n: {"input": torch.randn(n, 3, size, size)}, lambda n: torch.randint(0, 1000, (n,)))
+
+
 def vit():
     import torchvision
 
@@ -87,6 +95,11 @@ NETWORKS = {
 }
 
 
+def find(name):
+    """The description of a network of NETWORKS, or of timm:NAME."""
+    return timm_vision(name.removeprefix("timm:")) if name.startswith("timm:") else NETWORKS[name]()
+
+
 def without_dropout(model):
     for module in model.modules():
         if isinstance(module, torch.nn.modules.dropout._DropoutNd) or type(module).__name__ == "StochasticDepth":
@@ -96,6 +109,6 @@ def without_dropout(model):
 
 def make(name):
     """The network's description and its model, with the same weights in every process."""
-    network = NETWORKS[name]()
+    network = find(name)
     torch.manual_seed(0)
     return network, without_dropout(network.make())

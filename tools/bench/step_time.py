@@ -58,7 +58,7 @@ def write_model(name, directory):
 
 
 def build_trainer(args, name, network, precision):
-    directory = f"{args.work}/{name}"
+    directory = f"{args.work}/{name.replace(':', '_')}"  # make takes no colon in a path
     os.makedirs(directory, exist_ok=True)
     if not os.path.exists(f"{directory}/labels.npy"):
         write_model(name, directory)
@@ -75,25 +75,24 @@ def build_trainer(args, name, network, precision):
     return trainer
 
 
+# Runs a command and prints its peak resident memory in KiB. A process of its own does this, because a child that is
+# forked begins with the memory of its parent, and PyTorch's libraries would count as the trainer's.
+PEAK = """import resource, subprocess, sys
+code = subprocess.call(sys.argv[2:], stdout=open(sys.argv[1], "w"), stderr=subprocess.STDOUT)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)"""
+
+
 def our_step(args, trainer, network):
-    """wait4 gives ru_maxrss of this child alone."""
     metrics, folder = f"{trainer}/metrics.jsonl", os.path.dirname(trainer)
     if os.path.exists(metrics):
         os.remove(metrics)
     inputs = [f"{folder}/{key}.npy" for key in network.inputs(1)]
-    command = [f"{trainer}/build/train", "--data", f"npy:{','.join([*inputs, f'{folder}/labels.npy'])}", "--steps",
-               str(args.steps + 2), "--quiet", "--metrics", metrics]
-    pid = os.fork()
-    if pid == 0:
-        out = os.open(f"{trainer}/output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(out, 1)
-        os.dup2(out, 2)
-        os.execv(command[0], command)
-    _, status, usage = os.wait4(pid, 0)
-    if status != 0:
-        sys.exit(f"{' '.join(command)} failed with status {status}; see {trainer}/output.txt")
+    peak = run([sys.executable, "-S", "-c", PEAK, f"{trainer}/output.txt", f"{trainer}/build/train", "--data",
+                f"npy:{','.join([*inputs, f'{folder}/labels.npy'])}", "--steps", args.steps + 2, "--quiet", "--metrics",
+                metrics])
     rows = [json.loads(line) for line in open(metrics)]
-    return {"times": [row["seconds"] for row in rows if "iteration" in row][2:], "rss": usage.ru_maxrss * 1024}
+    return {"times": [row["seconds"] for row in rows if "iteration" in row][2:], "rss": int(peak.stdout) * 1024}
 
 
 def torch_step(args, name, precision, mode):
@@ -105,7 +104,7 @@ def torch_step(args, name, precision, mode):
 
 def measure(args, name, precision):
     import step_networks
-    network = step_networks.NETWORKS[name]()
+    network = step_networks.find(name)
     trainer = build_trainer(args, name, network, precision)
     sides = ["ours"] + [mode for mode in MODES[network.images] if not args.modes or mode in args.modes.split(",")]
     results = {side: [] for side in sides}
@@ -173,7 +172,7 @@ def page(args, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plimsoll", required=True)
-    parser.add_argument("--networks", help="default: all")
+    parser.add_argument("--networks", help="some of step_networks.py, or timm:NAME; default: all of step_networks.py")
     parser.add_argument("--precisions", default="fp32,bf16")
     parser.add_argument("--budget", help="of our arena, for rows of their own; default: unlimited")
     parser.add_argument("--optimizer-state", choices=("fp32", "bf16", "int8"), default="fp32",
