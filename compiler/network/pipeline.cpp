@@ -6,6 +6,7 @@
 #include "compiler/network/frozen_statistics.h"
 #include "compiler/network/fuse.h"
 #include "compiler/network/fuse_additions.h"
+#include "compiler/network/joined_slices.h"
 #include "compiler/network/merge_alike.h"
 #include "compiler/network/merged_turns.h"
 #include "compiler/network/standardized_weights.h"
@@ -47,6 +48,7 @@ void fuse(Network& network, Attention attention, LossForm loss) {
   merge_turns(network, heads);
   turn_attention_results(network);
   merge_alike(network);
+  join_slices(network);
   if (loss == LossForm::fused && fuse_linear_cross_entropy(network)) network.forms[std::string(kLossForm)] = "fused";
   fuse_additions(network);
   fuse_activations(network);

@@ -112,6 +112,14 @@ Dims picked(const NodeView& node, const Run& run) {
   return dims;
 }
 
+std::optional<AxisPart> part(const NodeView& node) {
+  const auto known = node.constant_integers(1);
+  if (!known || node.input_type(1).rank() > 1) return std::nullopt;
+  const auto run = run_of(node, *known);
+  if (!run.ok() || picks_all(node, *run)) return std::nullopt;
+  return AxisPart{.axis = run->axis, .first = run->first, .step = run->step, .count = run->count};
+}
+
 void forward(TaskBuilder& build) {
   const NodeView& node = build.node();
   if (const auto known = node.constant_integers(1)) {
@@ -260,6 +268,7 @@ const Op op_Gather{.name = "Gather",
                    .backward = gather::backward,
                    .any_type = true,
                    .marks = {.padding_index = 0},
+                   .part = gather::part,
                    .precision = PrecisionRule::rows,
                    .samples = gather::samples};
 

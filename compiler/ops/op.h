@@ -103,6 +103,13 @@ struct Moves {
   double fill = 0;
 };
 
+// An output whose elements are first, first + step, … along one axis of the first input, `count` of them, and all along
+// the other axes. Of one element, the axis may be left out.
+struct AxisPart {
+  size_t axis = 0;
+  int64_t first = 0, step = 1, count = 0;
+};
+
 // The rows of an output, along its first dimension, as rows of inputs.
 struct InputRows {
   size_t input = 0;
@@ -189,6 +196,8 @@ struct Op {
   bool (*wants_all_samples)(const NodeView& node) = nullptr;
   // How the output's elements are moved from the first input. nullptr or nullopt: not known to be a move.
   std::optional<Moves> (*moves)(const NodeView& node) = nullptr;
+  // Which part of the first input the output is. nullptr or nullopt: not known to be a part along one axis.
+  std::optional<AxisPart> (*part)(const NodeView& node) = nullptr;
   int scores = 0;  // of a loss: the input that holds the model's scores; -1: they are no tensor
   PrecisionRule precision = PrecisionRule::follows;
   // For PrecisionRule::products, and where marks.factors may be set: the inputs that are multiplied.

@@ -153,6 +153,19 @@ std::optional<Moves> moves(const NodeView& node) {
   return moves;
 }
 
+std::optional<AxisPart> part(const NodeView& node) {
+  const auto cut = cut_of(node);
+  if (!cut.ok()) return std::nullopt;
+  std::optional<AxisPart> part;
+  for (size_t axis = 0; axis < cut->dims.size(); ++axis) {
+    const int64_t first = cut->attrs.starts[axis], step = cut->attrs.steps[axis];
+    if (cut->dims[axis] == node.input_type(0).dims[axis] && step == 1) continue;
+    if (part) return std::nullopt;
+    part = {.axis = axis, .first = first, .step = step, .count = cut->dims[axis].value};
+  }
+  return part;
+}
+
 std::vector<Sample> samples() {
   const SampleInput image{.dims = {kBatch, {3}, {6}, {7}}};
   const auto list = [](std::vector<double> numbers) {
@@ -270,6 +283,7 @@ const Op op_Slice{.name = "Slice",
                   .any_type = true,
                   .adds_up = adds_up_first,
                   .moves = slice::moves,
+                  .part = slice::part,
                   .samples = slice::samples};
 
 }  // namespace plimsoll

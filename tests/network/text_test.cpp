@@ -8,6 +8,7 @@
 #include "compiler/network/freeze.h"
 #include "compiler/network/fuse.h"
 #include "compiler/network/fuse_additions.h"
+#include "compiler/network/joined_slices.h"
 #include "compiler/network/layout.h"
 #include "compiler/network/pipeline.h"
 #include "compiler/training/build.h"
@@ -34,6 +35,8 @@ std::string after_pass(const TextCase& text_case, Network network) {
     fuse_activations(network);
   } else if (pass == "fuse_additions") {
     fuse_additions(network);
+  } else if (pass == "join_slices") {
+    join_slices(network);
   } else if (pass == "composites") {
     fuse_composites(network);
   } else if (pass == "layout") {

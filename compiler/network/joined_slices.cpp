@@ -1,0 +1,170 @@
+#include "compiler/network/joined_slices.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "compiler/network/edit.h"
+#include "compiler/ops/op.h"
+
+namespace plimsoll {
+namespace {
+
+// The parts of a value along an axis that have the same step, by the first element. Several nodes may select a part.
+using Selections = std::map<int64_t, std::vector<NodeId>>;
+struct Group {
+  int64_t size = 0;
+  std::map<int64_t, int64_t> counts = {};  // of elements, by the first
+  Selections selected = {};
+  bool overlaps = false;
+};
+
+std::optional<AxisPart> part_of(const Network& network, const Node& node) {
+  const Op& op = *find_op(node.op);
+  if (!op.part || node.marks != NodeMarks{}) return std::nullopt;
+  const Value& whole = network.values[node.inputs[0]];
+  if (whole.kind != ValueKind::intermediate || whole.type.type != DataType::f32) return std::nullopt;
+  const auto part = op.part(NodeView(network, node));
+  if (!part || part->step == 1) return part;
+  // With a step, whole.reshape() has a further axis. Along the last one, elements would be copied one by one.
+  const size_t rank = whole.type.rank();
+  const bool may_step = part->step > 1 && part->axis + 1 < rank && rank < static_cast<size_t>(kMaxRank);
+  return may_step ? part : std::nullopt;
+}
+
+// Every element is in one part.
+bool is_whole(const Group& group, int64_t step) {
+  if (group.overlaps || group.counts.size() < 2) return false;
+  if (step > 1)
+    return group.size % step == 0 && std::ssize(group.counts) == step && group.counts.rbegin()->first == step - 1 &&
+           std::ranges::all_of(group.counts, [&](const auto& part) { return part.second == group.size / step; });
+  int64_t end = 0;
+  for (const auto& [first, count] : group.counts) {
+    if (first != end) return false;
+    end += count;
+  }
+  return end == group.size;
+}
+
+class Joiner {
+ public:
+  explicit Joiner(Network& network) : network_(network) {}
+
+  // Returns whether anything was joined.
+  bool run() {
+    find();
+    std::erase_if(groups_, [](const auto& group) { return !is_whole(group.second, std::get<2>(group.first)); });
+    std::map<NodeId, Groups::const_iterator> begins;  // by the first node of each
+    std::set<NodeId> joined;
+    for (auto group = groups_.cbegin(); group != groups_.cend(); ++group) {
+      std::set<NodeId> nodes;
+      for (const auto& [first, selected] : group->second.selected) nodes.insert(selected.begin(), selected.end());
+      begins[*nodes.begin()] = group;
+      joined.merge(nodes);
+    }
+    for (const NodeId id : ids_of(network_.nodes)) {
+      if (const auto begin = begins.find(id); begin != begins.end()) split(begin->second->first, begin->second->second);
+      if (joined.contains(id)) continue;
+      Node node = network_.nodes[id];
+      for (ValueId& input : node.inputs) input = known(input);
+      nodes_.push_back(std::move(node));
+    }
+    network_.nodes = std::move(nodes_);
+    return !groups_.empty();
+  }
+
+ private:
+  using Key = std::tuple<ValueId, size_t, int64_t>;  // the value, the axis and the step
+  using Groups = std::map<Key, Group>;
+
+  void find() {
+    for (const NodeId id : ids_of(network_.nodes)) {
+      const auto part = part_of(network_, network_.nodes[id]);
+      if (!part) continue;
+      const ValueId whole = network_.nodes[id].inputs[0];
+      Group& group = groups_[{whole, part->axis, part->step}];
+      group.size = network_.values[whole].type.dims[part->axis].value;
+      const auto [known, is_new] = group.counts.emplace(part->first, part->count);
+      // A second node may not select the same if its result is an output, which has to stay.
+      const bool is_output = std::ranges::count(network_.outputs, network_.nodes[id].outputs[0]) > 0;
+      if (!is_new && (known->second != part->count || is_output)) group.overlaps = true;
+      group.selected[part->first].push_back(id);
+    }
+  }
+
+  ValueId known(ValueId value) const {
+    const auto other = instead_.find(value);
+    return other == instead_.end() ? value : other->second;
+  }
+
+  ValueId reshaped(const Node& of, const std::string& name, ValueId x, ValueId y) {
+    std::vector<int64_t> target;
+    for (const Dim& dim : network_.values[y].type.dims) target.push_back(dim.batch ? -1 : dim.value);
+    nodes_.push_back({.name = unused_name(network_, name),
+                      .op = "Reshape",
+                      .opset = 1,  // whose target is an attribute
+                      .inputs = {x},
+                      .outputs = {y},
+                      .attributes = {{"shape", std::move(target)}},
+                      .module_path = of.module_path});
+    return y;
+  }
+
+  ValueId made(const std::string& name, Dims dims) {
+    return add_value(network_, unused_name(network_, name), ValueKind::intermediate, {DataType::f32, std::move(dims)});
+  }
+
+  void split(const Key& key, const Group& group) {
+    auto [x, axis, step] = key;
+    const Node& first = network_.nodes[group.selected.begin()->second[0]];
+    x = known(x);
+    Dims dims = network_.values[x].type.dims;
+    if (step > 1) {
+      dims[axis].value = group.size / step;
+      dims.insert(dims.begin() + static_cast<int64_t>(axis) + 1, Dim{step});
+      x = reshaped(first, first.name + "/steps", x, made(first.name + "/steps.y", dims));
+      ++axis;
+    }
+    Node split{.name = unused_name(network_, first.name + "/split"),
+               .op = "Split",
+               .opset = 11,  // whose lengths are an attribute
+               .inputs = {x},
+               .module_path = first.module_path};
+    std::vector<int64_t> lengths;
+    std::vector<std::pair<ValueId, ValueId>> other_dims;  // an output of Split, and the same elements as they are read
+    for (const auto& [at, selected] : group.selected) {
+      dims[axis].value = step > 1 ? 1 : group.counts.at(at);
+      lengths.push_back(dims[axis].value);
+      const ValueId read = network_.nodes[selected[0]].outputs[0];
+      const bool is_same = network_.values[read].type.dims == dims;
+      split.outputs.push_back(is_same ? read : made(network_.nodes[selected[0]].name + "/part", dims));
+      if (!is_same) other_dims.emplace_back(split.outputs.back(), read);
+      for (size_t i = 1; i < selected.size(); ++i) {
+        const ValueId again = network_.nodes[selected[i]].outputs[0];
+        if (network_.values[again].type.dims == network_.values[read].type.dims) instead_[again] = read;
+        else other_dims.emplace_back(split.outputs.back(), again);
+      }
+    }
+    split.attributes = {{"axis", static_cast<int64_t>(axis)}, {"split", std::move(lengths)}};
+    nodes_.push_back(std::move(split));
+    for (const auto& [part, read] : other_dims) reshaped(first, network_.values[read].name + "/part", part, read);
+  }
+
+  Network& network_;
+  Groups groups_;
+  IdVector<NodeId, Node> nodes_;        // after this run
+  std::map<ValueId, ValueId> instead_;  // of a result that is computed twice
+};
+
+}  // namespace
+
+void join_slices(Network& network) {
+  // Slices of a part that was selected twice are of one value only once that is known.
+  while (Joiner(network).run()) {
+  }
+}
+
+}  // namespace plimsoll
