@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "runtime/host/rows.h"
 #include "runtime/host/square.h"
@@ -61,30 +62,64 @@ void transpose_tile(int64_t lines, int64_t columns, T* y, int64_t y_step, const 
 }
 
 // A loop nest in the order of y. If x and y are contiguous along different axes, tiles of a cache line by a cache line
-// pass through the first-level cache, so that every line is read and written once.
+// pass through the first-level cache, so that every line is read and written once. Some tiles along x are one unit of
+// work: the columns of x lie far apart, and the processor fetches several lines of a column faster than one.
 template <bool Accumulate, class T>
 void transpose(const Loops<2>& loops, size_t along, T* y, const T* x) {
-  constexpr int64_t kTile = 64 / sizeof(T);
+  constexpr int64_t kTile = 64 / sizeof(T), kMostTiles = 4, kUnits = 64;
   const int64_t columns = loops.counts[0], x_step = loops.strides[1][0];
   const int64_t lines = loops.counts[along], y_step = loops.strides[0][along];
   Loops<2> around;
   for (size_t i = 1; i < loops.depth(); ++i)
     if (i != along) around.around(loops.counts[i], {loops.strides[0][i], loops.strides[1][i]});
-  const int64_t strips = (lines + kTile - 1) / kTile, units = around.count(0) * strips;
+  const int64_t tiles = around.count(0) * (lines + kTile - 1) / kTile;
+  const int64_t strip = kTile * std::clamp<int64_t>(tiles / kUnits, 1, kMostTiles);
+  const int64_t strips = (lines + strip - 1) / strip, units = around.count(0) * strips;
 #pragma omp parallel for schedule(static) if (units > 1)
   for (int64_t u = 0; u < units; ++u) {
-    const int64_t first = u % strips * kTile, count = std::min(kTile, lines - first);
+    const int64_t first = u % strips * strip, count = std::min(strip, lines - first);
     T* to = y + around.offset(0, u / strips, 0) + first * y_step;
     const T* from = x + around.offset(1, u / strips, 0) + first;
     for (int64_t c = 0; c < columns; c += kTile)
-      transpose_tile<Accumulate>(count, std::min(kTile, columns - c), to + c, y_step, from + c * x_step, x_step);
+      for (int64_t line = 0; line < count; line += kTile)
+        transpose_tile<Accumulate>(std::min(kTile, count - line), std::min(kTile, columns - c), to + line * y_step + c,
+                                   y_step, from + c * x_step + line, x_step);
   }
 }
 
-// A loop nest in the order of y: {y, x}.
+// Rows of a loop nest that come between two rows which are next to each other in an operand: in so many places the nest
+// reads or writes that operand at once.
+inline int64_t places_of(const Loops<2>& loops, size_t operand) {
+  int64_t places = 1;
+  for (size_t i = 1; i < loops.depth() && loops.strides[operand][i] != loops.counts[0]; ++i) places *= loops.counts[i];
+  return places;
+}
+
+// The same loops in the order of x.
+inline Loops<2> in_order_of_x(const Loops<2>& loops) {
+  std::vector<size_t> order(loops.depth());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin() + 1, order.end(),
+            [&](size_t a, size_t b) { return loops.strides[1][a] < loops.strides[1][b]; });
+  Loops<2> ordered;
+  for (const size_t i : order) {
+    ordered.counts.push_back(loops.counts[i]);
+    for (size_t k = 0; k < 2; ++k) ordered.strides[k].push_back(loops.strides[k][i]);
+  }
+  return ordered;
+}
+
+// A loop nest in the order of y: {y, x}. If both are contiguous along the same axis, rows are copied in the order of x
+// where y is then written in fewer places than x would be read in: [N,T,3,H,d] → [3,N,H,T,d] is written in 3·H places,
+// but read in T.
 class Moved {
  public:
   explicit Moved(Loops<2> loops) : loops_(std::move(loops)) {
+    if (loops_.strides[0][0] == 1 && loops_.strides[1][0] == 1) {
+      Loops<2> other = in_order_of_x(loops_);
+      if (places_of(other, 0) < places_of(loops_, 1)) loops_ = std::move(other);
+      return;
+    }
     for (size_t i = 1; i < loops_.depth(); ++i)
       if (loops_.strides[1][i] == 1) along_ = i;
   }

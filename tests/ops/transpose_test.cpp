@@ -70,6 +70,10 @@ TEST_CASE("transposed elements: squares, tiles and their remainders") {
       {{19, 3, 40}, {1, 2, 0}},
       {{2, 31, 1, 15}, {3, 2, 1, 0}},
       {{4, 6, 8, 24}, {0, 2, 1, 3}},
+      {{2, 21, 4133}, {0, 2, 1}},  // several tiles at a time
+      {{2, 11, 3, 4, 5}, {2, 0, 3, 1, 4}},  // queries, keys and values, in the order of x
+      {{3, 2, 4, 11, 5}, {1, 3, 0, 2, 4}},
+      {{2, 40, 3, 7}, {2, 1, 0, 3}},
   };
   for (const Case& c : cases) {
     INFO("rank " << c.dims.size() << ", last dimension " << c.dims[c.dims.size() - 1]);
