@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/network/edit.h"
+#include "compiler/network/prune.h"
 #include "compiler/ops/op.h"
 
 namespace plimsoll {
@@ -21,6 +22,16 @@ struct Group {
   Selections selected = {};
   bool overlaps = false;
 };
+
+// The output is the first input, as a slice from 0 to the end.
+bool is_as_it_is(const Network& network, const Node& node) {
+  const Op& op = *find_op(node.op);
+  const auto moves = op.moves ? op.moves(NodeView(network, node)) : std::nullopt;
+  if (!moves || network.values[node.inputs[0]].type != network.values[node.outputs[0]].type) return false;
+  for (size_t i = 0; i < moves->axis.size(); ++i)
+    if (moves->axis[i] != static_cast<int64_t>(i) || moves->start[i] != 0 || moves->step[i] != 1) return false;
+  return true;
+}
 
 std::optional<AxisPart> part_of(const Network& network, const Node& node) {
   const Op& op = *find_op(node.op);
@@ -82,17 +93,24 @@ class Joiner {
 
   void find() {
     for (const NodeId id : ids_of(network_.nodes)) {
-      const auto part = part_of(network_, network_.nodes[id]);
+      const Node& node = network_.nodes[id];
+      if (is_as_it_is(network_, node)) as_it_is_[node.outputs[0]] = source(node.inputs[0]);
+      const auto part = part_of(network_, node);
       if (!part) continue;
-      const ValueId whole = network_.nodes[id].inputs[0];
+      const ValueId whole = source(node.inputs[0]);
       Group& group = groups_[{whole, part->axis, part->step}];
       group.size = network_.values[whole].type.dims[part->axis].value;
       const auto [known, is_new] = group.counts.emplace(part->first, part->count);
       // A second node may not select the same if its result is an output, which has to stay.
-      const bool is_output = std::ranges::count(network_.outputs, network_.nodes[id].outputs[0]) > 0;
+      const bool is_output = std::ranges::count(network_.outputs, node.outputs[0]) > 0;
       if (!is_new && (known->second != part->count || is_output)) group.overlaps = true;
       group.selected[part->first].push_back(id);
     }
+  }
+
+  ValueId source(ValueId value) const {
+    const auto found = as_it_is_.find(value);
+    return found == as_it_is_.end() ? value : found->second;
   }
 
   ValueId known(ValueId value) const {
@@ -155,16 +173,18 @@ class Joiner {
 
   Network& network_;
   Groups groups_;
-  IdVector<NodeId, Node> nodes_;        // after this run
-  std::map<ValueId, ValueId> instead_;  // of a result that is computed twice
+  IdVector<NodeId, Node> nodes_;         // after this run
+  std::map<ValueId, ValueId> as_it_is_;  // a result that is another value: that value
+  std::map<ValueId, ValueId> instead_;   // of a result that is computed twice
 };
 
 }  // namespace
 
 void join_slices(Network& network) {
   // Slices of a part that was selected twice are of one value only once that is known.
-  while (Joiner(network).run()) {
-  }
+  bool joined = false;
+  while (Joiner(network).run()) joined = true;
+  if (joined) prune_dead_nodes(network);
 }
 
 }  // namespace plimsoll
