@@ -87,8 +87,8 @@ void transpose(const Loops<2>& loops, size_t along, T* y, const T* x) {
   }
 }
 
-// Rows of a loop nest that come between two rows which are next to each other in an operand: in so many places the nest
-// reads or writes that operand at once.
+// The number of places of an operand that a loop nest reads or writes in turn: the rows that it passes before the one
+// that is next to the first in this operand.
 inline int64_t places_of(const Loops<2>& loops, size_t operand) {
   int64_t places = 1;
   for (size_t i = 1; i < loops.depth() && loops.strides[operand][i] != loops.counts[0]; ++i) places *= loops.counts[i];
