@@ -51,8 +51,9 @@ def _adaptive_pool(torch, adaptive, pool, axes, input, output_size, return_indic
         if equal[axis] is not None:
             input = pool(input, along(equal[axis][0]), along(equal[axis][1]))
             continue
-        parts = [input.narrow(axis - axes, begin, end - begin) for begin, end in windows[axis]]
-        input = torch.cat([pool(part, along(part.shape[axis - axes]), ones) for part in parts], axis - axes)
+        parts = [(input.narrow(axis - axes, begin, end - begin), end - begin) for begin, end in windows[axis]]
+        # The length of a window, not the size of its part: TorchScript's tracer takes sizes for data.
+        input = torch.cat([pool(part, along(length), ones) for part, length in parts], axis - axes)
     return input
 
 

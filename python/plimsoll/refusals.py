@@ -6,9 +6,9 @@ import inspect
 class Refused(ValueError):
     """A call that is not exported, with what to use instead. It knows the module whose forward() makes the call."""
 
-    def __init__(self, message):
+    def __init__(self, message, module=None):
         super().__init__(message)
-        self.module = _calling_module()
+        self.module = module or _calling_module()
 
 
 def said(model, error):
@@ -16,6 +16,16 @@ def said(model, error):
     module = getattr(error, "module", None)
     path = next((name for name, other in model.named_modules() if name and other is module), None)
     return str(error) if path is None else f"module '{path}' ({type(module).__name__}): {error}"
+
+
+def check_averages(torch, model):
+    """A batch normalization without a momentum counts the steps, and divides by the count. A trainer does not."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.training \
+                and module.momentum is None and module.running_mean is not None:
+            raise Refused("a batch normalization with momentum=None cannot be exported for training: its running "
+                          "statistics are an average over all steps, and a trainer does not count them. Set momentum "
+                          "to a number, for example 0.1", module)
 
 
 def _calling_module():

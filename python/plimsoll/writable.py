@@ -5,7 +5,7 @@ import functools
 import inspect
 import math
 
-from . import ctc, pools, recurrence, refusals
+from . import ctc, matrices, ordered, pools, recurrence, refusals, scans, special_functions
 
 
 def form_of(torch, exporter, function, args, kwargs, rows):
@@ -13,8 +13,9 @@ def form_of(torch, exporter, function, args, kwargs, rows):
     if function == torch.nn.functional.normalize and (kwargs or {}).get("out") is not None:
         # No trainer keeps what forward() leaves in a buffer.
         return function, args, {key: value for key, value in kwargs.items() if key != "out"}
-    if function == torch.Tensor.H.__get__ and not args[0].is_complex():
-        return torch.Tensor.transpose, (args[0], -2, -1), None
+    if function in (torch.Tensor.H.__get__, torch.Tensor.mT.__get__, torch.Tensor.mH.__get__):
+        if not args[0].is_complex():
+            return torch.Tensor.transpose, (args[0], -2, -1), None
     if function == torch.vdot and not args[0].is_complex():
         return torch.dot, args, kwargs
     if function in (torch.atan2, torch.arctan2, torch.Tensor.atan2, torch.Tensor.arctan2):
@@ -54,8 +55,10 @@ def form_of(torch, exporter, function, args, kwargs, rows):
                                    "PyTorch's exporter ignores align_corners there. Use align_corners=False")
     if exporter == "torchscript" and function == torch.nn.functional.softplus:
         return functools.partial(_softplus, torch), args, kwargs
-    if (pool := pools.form_of(torch, function)) is not None:
-        return pool, args, kwargs
+    if (kwargs or {}).get("out") is None:
+        for room in (pools, scans, ordered, special_functions, matrices):
+            if (form := room.form_of(torch, function)) is not None:
+                return form, args, kwargs
     if exporter == "torchscript" and (form := _torchscript_form(torch, function, args)) is not None:
         return form, args, kwargs
     if exporter == "torchscript" and function == torch.nn.functional.pad:

@@ -6,10 +6,153 @@ with_torch=$(python_with torch onnx numpy)
 export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
 preload with_torch torch onnx onnxscript
 
+cat >calls.py <<'PY'
+import torch
+from torch import distributions
+
+
+def tied(z):  # many elements are equal, some are 0, and the gradient is that of z
+    return z.detach().round() + (z - z.detach())
+
+
+def products(z):
+    return torch.cat([tied(z).cumprod(1), torch.cumprod(z, -1), torch.cumprod(z[:, :1], dim=1)], 1)
+
+
+def extremes(z):
+    (most, places), least = tied(z).cummax(1), torch.cummin(tied(z), -1)
+    return torch.cat([most, most * places, least.values, least.values * least.indices], 1)
+
+
+def samples_of_rays(z):  # NeRF's sample_pdf()
+    bins, weights = torch.linspace(2, 6, 9).expand(z.shape[0], 9), z[:, :8].sigmoid()
+    weights = weights + 1e-5
+    pdf = weights / torch.sum(weights, -1, keepdim=True)
+    cdf = torch.cumsum(pdf, -1)
+    cdf = torch.cat([torch.zeros_like(cdf[..., :1]), cdf], -1)
+    u = torch.linspace(0.03, 0.98, steps=6).expand(list(cdf.shape[:-1]) + [6]).contiguous()
+    inds = torch.searchsorted(cdf.detach(), u, right=True)
+    below = torch.max(torch.zeros_like(inds - 1), inds - 1)
+    above = torch.min((cdf.shape[-1] - 1) * torch.ones_like(inds), inds)
+    inds_g = torch.stack([below, above], -1)
+    matched = [inds_g.shape[0], inds_g.shape[1], cdf.shape[-1]]
+    cdf_g = torch.gather(cdf.unsqueeze(1).expand(matched), 2, inds_g)
+    bins_g = torch.gather(bins.unsqueeze(1).expand(matched), 2, inds_g)
+    denom = cdf_g[..., 1] - cdf_g[..., 0]
+    denom = torch.where(denom < 1e-5, torch.ones_like(denom), denom)
+    t = (u - cdf_g[..., 0]) / denom
+    return bins_g[..., 0] + t * (bins_g[..., 1] - bins_g[..., 0])
+
+
+def places(z):
+    edges = torch.tensor([-1.0, 0.0, 0.0, 1.0])
+    one = torch.searchsorted(edges, z.detach().round())
+    two = torch.searchsorted(edges, z.detach().round(), side="right", out_int32=True)
+    return z * one + z.sin() * two
+
+
+def middles(z):
+    (middle, place), least = z.median(1), torch.kthvalue(z, k=2, dim=-1, keepdim=True)
+    parts = [middle, middle * place, torch.median(z, -1, keepdim=True)[0], least[0], least.values * least.indices,
+             z.kthvalue(3).values]
+    return torch.cat([part.flatten(1) for part in parts], 1)
+
+
+def quantiles(z):
+    parts = [z.quantile(q, dim=dim) for q in (0.0, 0.3, 1.0) for dim in (1, 2)]
+    parts += [torch.quantile(z, 0.3, 1, keepdim=True, interpolation=each) for each in
+              ("lower", "higher", "nearest", "midpoint")]
+    several = torch.quantile(z, torch.tensor([0.2, 0.55]), dim=2)
+    return torch.cat([part.flatten(1) for part in (*parts, several[0], several[1])], 1)
+
+
+def gammas(z):
+    x = z.abs() * 3 + 0.05
+    negative = -0.5 - 0.4 * torch.sin(z)
+    chosen = torch.where(z > 0.4, torch.lgamma(z.clamp(min=0.0) + 1e-6), z)
+    return torch.cat([x.lgamma(), torch.digamma(x) * 0.1, torch.lgamma(z.exp() * 50), torch.lgamma(negative),
+                      torch.digamma(negative), torch.mvlgamma(x + 1, 3), torch.special.psi(x + 9), chosen], 1)
+
+
+def errors(z):
+    return torch.cat([torch.erfinv(torch.tanh(z)), torch.special.erfinv(0.5 * torch.cos(z)), (z * 1e-3).erfinv()], 1)
+
+
+def small(z):
+    a = z.reshape(-1, 2, 8)
+    one, two = a[:, 0], a[:, 1]
+    return torch.cat([torch.copysign(one, two), torch.copysign(one, -2.0), torch.hypot(one, two), torch.fmax(one, two),
+                      torch.fmin(one, two), torch.hypot(one * 1e20, two * 1e20) * 1e-20], 1)
+
+
+def inverses(z):
+    parts = []
+    for size in (1, 2, 3, 4):
+        matrix = z[:, :size, :size] * 0.3 + torch.eye(size) * 2
+        sign, logarithm = torch.linalg.slogdet(-matrix)
+        parts += [torch.linalg.inv(matrix), matrix.inverse() ** 2, torch.linalg.det(matrix), matrix.det() ** 2,
+                  torch.logdet(matrix), sign * logarithm]
+        if size > 1:  # PyTorch 1 has no gradient for one row
+            parts += [torch.linalg.solve(matrix, z[:, :size]), torch.linalg.solve(matrix, z[:, 0, :size].sin()),
+                      torch.linalg.solve(matrix, z[:, :, :size], left=False)]
+    return torch.cat([part.flatten(1) for part in map(rows, parts)], 1)
+
+
+def rows(part):
+    return part.unsqueeze(-1) if part.dim() == 1 else part
+
+
+def factors(z):
+    parts = []
+    for size in (1, 2, 4):
+        matrix = z[:, :size, :size]
+        matrix = matrix @ matrix.transpose(1, 2) + 3 * torch.eye(size)
+        factor = torch.linalg.cholesky(matrix)
+        parts += [factor, torch.linalg.cholesky(matrix, upper=True) ** 2,
+                  torch.linalg.solve_triangular(factor.mT, z[:, :size], upper=True),
+                  torch.linalg.solve_triangular(factor, z[:, :, :size], upper=False, left=False)]
+    return torch.cat([part.flatten(1) for part in parts], 1)
+
+
+def covariances(z):
+    joint = z.sum(0)
+    return torch.cat([z.flatten(1), z[:, 0] @ torch.cov(joint), z[:, 1] @ torch.corrcoef(joint)], 1)
+
+
+def normal(z):
+    covariance = z @ z.mT + 2 * torch.eye(4)
+    return distributions.MultivariateNormal(z[:, 0], covariance).log_prob(z[:, 1].detach()).unsqueeze(-1)
+
+
+def log_probs(z):
+    a, b, x = z[:, 0].exp() + 0.2, z[:, 1].exp() + 0.2, z[:, 2]
+    parts = [
+        distributions.Gamma(a, b).log_prob(x.exp() + 0.1),
+        distributions.Beta(a, b).log_prob(x.sigmoid()),
+        distributions.StudentT(a + 1, x, b).log_prob(z[:, 3]),
+        distributions.NegativeBinomial(a, logits=x).log_prob(z[:, 3].detach().abs().floor()),
+        distributions.Poisson(a).log_prob(z[:, 3].detach().abs().floor()),
+        distributions.Gamma(a, b).entropy(),
+        distributions.Normal(x, a).icdf(torch.sigmoid(z[:, 3])),
+    ]
+    return torch.cat([*parts, distributions.Dirichlet(a).log_prob(z[:, 3].softmax(-1)).unsqueeze(-1)], 1)
+
+
+CALLS = [
+    ((5, 6), products), ((5, 6), extremes), ((8,), samples_of_rays), ((8,), places), ((5, 6), middles),
+    ((5, 6), quantiles), ((8,), gammas), ((8,), errors), ((16,), small), ((4, 4), inverses), ((4, 4), factors),
+    ((4, 4), covariances), ((4, 6), log_probs),
+]
+if not torch.__version__.startswith("1."):  # whose exporter loses the sizes that this reshapes by
+    CALLS.append(((4, 4), normal))
+PY
+
 cat >modules.py <<'PY'
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from calls import CALLS
 
 
 class Taking(nn.Module):
@@ -76,6 +219,7 @@ def modules():
                states_and_steps),
         *(Taking((3,), nn.Linear(3, 4), call) for call in adding),
         Taking(image, None, selected),
+        *(Taking(shape, None, lambda module, z, call=call: call(z)) for shape, call in CALLS),
         Taking((8,), None, lambda module, z: torch.atan2(F.relu(z[:, :4]), F.relu(-z[:, 4:]) - F.relu(z[:, 2:6]))),
     ]
 
@@ -150,6 +294,30 @@ class Shrinks(nn.Module):
 
 said = refused(Shrinks(), torch.randn(2, 3, 6, 6))
 assert said.startswith("module 'body.layer' (Shrinks): interpolate() with antialias=True and align_corners=True"), said
+
+
+class Matrices(nn.Module):
+    def __init__(self, call):
+        super().__init__()
+        self.call = call
+
+    def forward(self, x):
+        return self.call(x @ x.transpose(1, 2) + torch.eye(x.shape[1]))
+
+
+for call, of in (torch.det, "the determinant"), (torch.linalg.inv, "the inverse"), (torch.inverse, "the inverse"):
+    said = refused(Matrices(call), torch.randn(2, 5, 6))
+    assert said.startswith(f"module 'body.layer' (Matrices): {of} of a matrix of 5 rows cannot be exported: "), said
+    assert "at most 4 rows" in said, said
+said = refused(Matrices(torch.linalg.cholesky), torch.randn(2, 9, 6))
+assert said.startswith("module 'body.layer' (Matrices): the Cholesky factor of a matrix of 9 rows cannot be exp"), said
+if sys.argv[1] == "torchscript":  # in dynamo's files the compiler refuses another batch
+    said = refused(Matrices(lambda x: x.cumprod(0)), torch.randn(2, 5, 6))
+    assert said.startswith("module 'body.layer' (Matrices): TorchScript's exporter cannot write cumprod()"), said
+said = refused(nn.BatchNorm1d(6, momentum=None), torch.randn(4, 6))
+assert said.startswith("module 'body.layer' (BatchNorm1d): a batch normalization with momentum=None cannot be "), said
+evaluated = nn.Sequential(nn.BatchNorm1d(6, momentum=None).eval(), nn.Linear(6, 3))  # which keeps its statistics
+plimsoll.export(evaluated, (torch.randn(4, 6),), "evaluated.onnx", exporter=sys.argv[1])
 
 
 class Packs(nn.LSTM):

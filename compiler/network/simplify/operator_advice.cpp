@@ -25,8 +25,8 @@ constexpr std::string_view kLoop =
     "Export with fixed sizes, and without torch.while_loop and scan";
 
 constexpr std::string_view kDet =
-    "the compiler has no determinant (Det): write that of a small matrix by its elements, as in "
-    "m[:, 0, 0] * m[:, 1, 1] - m[:, 0, 1] * m[:, 1, 0]";
+    "the compiler has no determinant (Det): export with plimsoll.export, which writes that of a small matrix by its "
+    "elements, or write it as in m[:, 0, 0] * m[:, 1, 1] - m[:, 0, 1] * m[:, 1, 0]";
 
 constexpr std::string_view kMaxUnpool =
     "the compiler has no MaxUnpool: upsample with F.interpolate or nn.ConvTranspose2d instead of nn.MaxUnpool2d";
