@@ -36,12 +36,11 @@ bool is_as_it_is(const Network& network, const Node& node) {
 std::optional<AxisPart> part_of(const Network& network, const Node& node) {
   const Op& op = *find_op(node.op);
   if (!op.part || node.marks != NodeMarks{}) return std::nullopt;
-  const Value& whole = network.values[node.inputs[0]];
-  if (whole.kind != ValueKind::intermediate || whole.type.type != DataType::f32) return std::nullopt;
-  const auto part = op.part(NodeView(network, node));
+  const TensorType& whole = network.values[node.inputs[0]].type;
+  const auto part = whole.type == DataType::f32 ? op.part(NodeView(network, node)) : std::nullopt;
   if (!part || part->step == 1) return part;
   // With a step, whole.reshape() has a further axis. Along the last one, elements would be copied one by one.
-  const size_t rank = whole.type.rank();
+  const size_t rank = whole.rank();
   const bool may_step = part->step > 1 && part->axis + 1 < rank && rank < static_cast<size_t>(kMaxRank);
   return may_step ? part : std::nullopt;
 }
@@ -96,8 +95,8 @@ class Joiner {
       const Node& node = network_.nodes[id];
       if (is_as_it_is(network_, node)) as_it_is_[node.outputs[0]] = source(node.inputs[0]);
       const auto part = part_of(network_, node);
-      if (!part) continue;
-      const ValueId whole = source(node.inputs[0]);
+      const ValueId whole = part ? source(node.inputs[0]) : ValueId();
+      if (!part || network_.values[whole].kind != ValueKind::intermediate) continue;
       Group& group = groups_[{whole, part->axis, part->step}];
       group.size = network_.values[whole].type.dims[part->axis].value;
       const auto [known, is_new] = group.counts.emplace(part->first, part->count);
