@@ -43,8 +43,9 @@ def _median(torch, input, dim=None, keepdim=False, *, axis=None, keepdims=False)
         return _kthvalue(torch, torch.return_types.median, input, middle, dim, keepdim or keepdims)
     elements = input.reshape(-1)
     value = _kthvalue(torch, tuple, elements.detach(), (elements.shape[0] + 1) // 2)[0]
-    equal = (elements.detach() == value).to(elements.dtype)
-    return value + ((elements - elements.detach()) * equal).sum() / equal.sum()
+    is_equal = elements.detach() == value
+    equals = torch.where(is_equal, elements - elements.detach(), torch.zeros_like(elements))
+    return value + equals.sum() / is_equal.to(elements.dtype).sum()
 
 
 def _quantile(torch, input, q, dim=None, keepdim=False, *, interpolation="linear"):  # noqa: A002: PyTorch's name

@@ -54,7 +54,7 @@ def places(z):
 def middles(z):
     (middle, place), least = z.median(1), torch.kthvalue(z, k=2, dim=-1, keepdim=True)
     parts = [middle, middle * place, torch.median(z, -1, keepdim=True)[0], least[0], least.values * least.indices,
-             z.kthvalue(3).values]
+             z.kthvalue(3).values, z[:, 0] * tied(z).median() + z[:, 1] * z.quantile(0.4)]  # those of the whole batch
     return torch.cat([part.flatten(1) for part in parts], 1)
 
 
