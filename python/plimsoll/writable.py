@@ -5,7 +5,7 @@ import functools
 import inspect
 import math
 
-from . import ctc, matrices, ordered, pools, recurrence, refusals, scans, special_functions
+from . import ctc, matrices, ordered, pools, recurrence, refusals, scans, special_functions, torchscript_forms
 
 
 def form_of(torch, exporter, function, args, kwargs, rows):
@@ -56,7 +56,8 @@ def form_of(torch, exporter, function, args, kwargs, rows):
     if exporter == "torchscript" and function == torch.nn.functional.softplus:
         return functools.partial(_softplus, torch), args, kwargs
     if (kwargs or {}).get("out") is None:
-        for room in (pools, scans, ordered, special_functions, matrices):
+        of_one = (torchscript_forms,) if exporter == "torchscript" else ()
+        for room in (pools, scans, ordered, special_functions, matrices, *of_one):
             if (form := room.form_of(torch, function)) is not None:
                 return form, args, kwargs
     if exporter == "torchscript" and (form := _torchscript_form(torch, function, args)) is not None:

@@ -54,7 +54,7 @@ def places(z):
 def middles(z):
     (middle, place), least = z.median(1), torch.kthvalue(z, k=2, dim=-1, keepdim=True)
     parts = [middle, middle * place, torch.median(z, -1, keepdim=True)[0], least[0], least.values * least.indices,
-             z.kthvalue(3).values, z[:, 0] * tied(z).median() + z[:, 1] * z.quantile(0.4)]  # those of the whole batch
+             z.kthvalue(3).values]
     return torch.cat([part.flatten(1) for part in parts], 1)
 
 
@@ -152,7 +152,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from calls import CALLS
+from calls import CALLS, tied
 
 
 class Taking(nn.Module):
@@ -195,6 +195,32 @@ def states_and_steps(module, z):
     return torch.cat([y.flatten(1), h.transpose(0, 1).flatten(1), c.transpose(0, 1).flatten(1)], 1)
 
 
+def smoothed(module, z):
+    labels = torch.where(z[:, 1].detach() > 0, z.detach().argmax(1), 2)
+    options = dict(weight=torch.tensor([1.0, 2.0, 3.0, 0.5]), ignore_index=2, label_smoothing=0.2)
+    loss = F.cross_entropy(z, labels, **options) + F.multi_margin_loss(z[..., 0, 1], labels[:, 0, 1], p=2, margin=0.5)
+    return F.cross_entropy(z, labels, reduction="none", **options) + loss
+
+
+def formless():
+    """Calls for most of which TorchScript's exporter has no form."""
+    shuffled = ((4, 3, 5), nn.ChannelShuffle(2), None)
+    return [
+        # PyTorch 1 has no derivative of channel_shuffle().
+        *([] if torch.__version__.startswith("1.") else [shuffled]),
+        ((8,), nn.Threshold(0.1, 2.0), None), ((4, 3, 2), None, smoothed),
+        ((8,), nn.Bilinear(4, 4, 3), lambda module, z: module(z[:, :4], z[:, 4:])),
+        ((8,), None, lambda module, z: torch.addcdiv(z, z, z.abs() + 1, value=0.5)),
+        ((2, 3, 4), None, lambda module, z: torch.rot90(z, 3, (2, 3)).flatten(1) + z.rot90(1, (1, 3)).flatten(1)),
+        ((5, 6), None, lambda module, z: torch.take_along_dim(z, torch.tensor([[[0], [5], [2], [1], [1]]]), 2)),
+        ((3,), nn.Linear(3, 4), lambda module, z: F.linear(z, torch.roll(module.weight, 5), module.bias)),
+        ((3,), nn.Linear(3, 4, bias=False),
+         lambda module, z: z[:, :1] * (1 + tied(module.weight).median()) + module.weight.quantile(0.4)),
+        ((2, 3), None, lambda module, z: F.affine_grid(z, (z.shape[0], 1, 3, 4), align_corners=False)),
+        ((2, 5, 6), None, lambda module, z: F.interpolate(z, size=(2, 5), mode="area")),
+    ]
+
+
 def modules():
     image, volume, steps = (2, 5, 6), (2, 4, 4, 4), (5, 6)
     # The exporter of PyTorch 1 has no operator that adds several numbers at one place.
@@ -220,6 +246,7 @@ def modules():
         *(Taking((3,), nn.Linear(3, 4), call) for call in adding),
         Taking(image, None, selected),
         *(Taking(shape, None, lambda module, z, call=call: call(z)) for shape, call in CALLS),
+        *(Taking(*each) for each in formless()),
         Taking((8,), None, lambda module, z: torch.atan2(F.relu(z[:, :4]), F.relu(-z[:, 4:]) - F.relu(z[:, 2:6]))),
     ]
 

@@ -1,0 +1,142 @@
+"""Calls for which TorchScript's exporter has no form. Dynamo's has one for each."""
+
+import functools
+
+from . import pools
+
+
+@functools.lru_cache(maxsize=None)
+def _forms(torch):
+    of, functional = torch.Tensor, torch.nn.functional
+    places = {
+        _channel_shuffle: (torch.channel_shuffle, functional.channel_shuffle),
+        _threshold: (torch.threshold, functional.threshold),
+        _bilinear: (torch.bilinear, functional.bilinear),
+        _addcdiv: (torch.addcdiv, of.addcdiv),
+        _rot90: (torch.rot90, of.rot90),
+        _take_along_dim: (torch.take_along_dim, of.take_along_dim),
+        _affine_grid: (functional.affine_grid,),
+        _cross_entropy: (functional.cross_entropy,),
+        _multi_margin_loss: (functional.multi_margin_loss,),
+    }
+    forms = {function: functools.partial(form, torch) for form, functions in places.items() for function in functions}
+    for function in (torch.roll, of.roll):
+        forms[function] = functools.partial(_roll, torch, function)
+    return {**forms, functional.interpolate: functools.partial(_interpolate, torch)}
+
+
+def form_of(torch, function):
+    """A function for the same arguments; None for others."""
+    return _forms(torch).get(function)
+
+
+def _channel_shuffle(torch, input, groups):  # noqa: A002: here and below PyTorch's names
+    sizes = [int(size) for size in input.shape[1:]]
+    apart = input.reshape(-1, groups, sizes[0] // groups, *sizes[1:])
+    return apart.transpose(1, 2).reshape(-1, *sizes)
+
+
+def _threshold(torch, input, threshold, value, inplace=False):  # noqa: A002
+    result = torch.where(input > threshold, input, torch.full_like(input, value))
+    return input.copy_(result) if inplace else result
+
+
+def _bilinear(torch, input1, input2, weight, bias=None):
+    result = torch.einsum("...i,oij,...j->...o", input1, weight, input2)
+    return result if bias is None else result + bias
+
+
+def _addcdiv(torch, input, tensor1, tensor2, *, value=1):  # noqa: A002
+    return input + value * (tensor1 / tensor2)
+
+
+def _rot90(torch, input, k=1, dims=(0, 1)):  # noqa: A002
+    first, second = dims
+    if k % 4 == 0:
+        return input * 1
+    if k % 4 == 2:
+        return input.flip((first, second))
+    return input.flip(second if k % 4 == 1 else first).transpose(first, second)
+
+
+def _take_along_dim(torch, input, indices, dim=None):  # noqa: A002
+    """The other axes are broadcast."""
+    if dim is None:
+        return input.reshape(-1)[indices.reshape(-1)]
+    axes = [axis for axis in range(input.dim()) if axis != dim % input.dim()]
+    shapes = [list(each.shape) for each in (input, indices)]
+    for axis in axes:
+        if shapes[0][axis] != shapes[1][axis]:
+            size = max(shapes[0][axis], shapes[1][axis])
+            shapes[0][axis] = shapes[1][axis] = size
+    places = torch.where(indices < 0, indices + input.shape[dim], indices)
+    return torch.gather(input.expand(shapes[0]), dim, places.expand(shapes[1]))
+
+
+def _roll(torch, roll, input, shifts, dims=None):  # noqa: A002
+    if dims is None or dims == ():
+        return roll(input.reshape(-1), shifts, 0).reshape(input.shape)
+    return roll(input, shifts, dims)
+
+
+def _affine_grid(torch, theta, size, align_corners=None):
+    """The positions of pixels, from -1 to 1, times the matrix of each sample: the order of columns is x, y, z."""
+    lengths = [int(length) for length in size[2:]]
+    axes = []
+    for length in lengths:
+        numbers = torch.linspace(-1, 1, length, dtype=theta.dtype)
+        if length == 1:
+            numbers = torch.zeros(1, dtype=theta.dtype)
+        axes.append(numbers if align_corners else numbers * (length - 1) / length)
+    columns = list(torch.meshgrid(*axes, indexing="ij"))[::-1]
+    positions = torch.stack([*columns, torch.ones_like(columns[0])], -1).reshape(-1, len(lengths) + 1)
+    return torch.matmul(positions, theta.transpose(1, 2)).reshape(-1, *lengths, len(lengths))
+
+
+def _interpolate(torch, input, size=None, scale_factor=None, mode="nearest", align_corners=None,  # noqa: A002
+                 recompute_scale_factor=None, antialias=False):
+    functional = torch.nn.functional
+    if mode != "area":
+        options = {"antialias": antialias} if antialias else {}
+        return functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, **options)
+    axes = input.dim() - 2
+    if size is None:
+        factors = scale_factor if isinstance(scale_factor, (tuple, list)) else [scale_factor] * axes
+        size = [int(int(length) * factor) for length, factor in zip(input.shape[2:], factors)]
+    pool = getattr(functional, f"adaptive_avg_pool{axes}d")
+    return pools.form_of(torch, pool)(input, size)
+
+
+def _cross_entropy(torch, input, target, weight=None, size_average=None, ignore_index=-100,  # noqa: A002
+                   reduce=None, reduction="mean", label_smoothing=0.0):
+    """With its smoothing, which the exporter refuses: a part of the loss of all classes."""
+    functional = torch.nn.functional
+    is_deprecated = size_average is not None or reduce is not None
+    if label_smoothing == 0 or target.is_floating_point() or input.dim() == 1 or is_deprecated:
+        return functional.cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction,
+                                        label_smoothing)
+    of_labels = functional.cross_entropy(input, target, weight, ignore_index=ignore_index, reduction="none")
+    logarithms, counted = functional.log_softmax(input, 1), (target != ignore_index).to(input.dtype)
+    if weight is not None:
+        logarithms = logarithms * weight.reshape([-1] + [1] * (input.dim() - 2))
+    of_classes = -logarithms.sum(1) * counted / int(input.shape[1])
+    loss = (1 - label_smoothing) * of_labels + label_smoothing * of_classes
+    if reduction != "mean":
+        return loss if reduction == "none" else loss.sum()
+    weights = counted if weight is None else counted * weight[torch.where(target != ignore_index, target, 0 * target)]
+    return loss.sum() / weights.sum()
+
+
+def _multi_margin_loss(torch, input, target, p=1, margin=1.0, weight=None, size_average=None,  # noqa: A002
+                       reduce=None, reduction="mean"):
+    """The margin of the label to each other class."""
+    rows = input if input.dim() == 2 else input.unsqueeze(0)
+    labels = target.reshape(-1, 1)
+    classes = torch.arange(int(rows.shape[1])).unsqueeze(0)
+    apart = (margin - torch.gather(rows, 1, labels) + rows).clamp(min=0)
+    apart = apart if p == 1 else apart * apart
+    if weight is not None:
+        apart = apart * weight[labels]
+    loss = torch.where(classes == labels, torch.zeros_like(apart), apart).mean(1)
+    loss = loss if input.dim() == 2 else loss[0]
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
