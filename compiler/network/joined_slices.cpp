@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "compiler/network/edit.h"
 #include "compiler/network/prune.h"
@@ -14,16 +15,20 @@
 namespace plimsoll {
 namespace {
 
-// The parts of a value along an axis that have the same step, by the first element. Several nodes may select a part.
-using Selections = std::map<int64_t, std::vector<NodeId>>;
+// Elements of a value along an axis, and the nodes that select them.
+struct Part {
+  int64_t count = 0;
+  std::vector<NodeId> nodes = {};
+};
+
+// The parts of a value along an axis that have the same step, by their first element.
 struct Group {
-  int64_t size = 0;
-  std::map<int64_t, int64_t> counts = {};  // of elements, by the first
-  Selections selected = {};
+  int64_t size = 0;  // of the axis
+  std::map<int64_t, Part> parts = {};
   bool overlaps = false;
 };
 
-// The output is the first input, as a slice from 0 to the end.
+// The output is the first input, as that of a slice from 0 to the end.
 bool is_as_it_is(const Network& network, const Node& node) {
   const Op& op = *find_op(node.op);
   const auto moves = op.moves ? op.moves(NodeView(network, node)) : std::nullopt;
@@ -47,14 +52,14 @@ std::optional<AxisPart> part_of(const Network& network, const Node& node) {
 
 // Every element is in one part.
 bool is_whole(const Group& group, int64_t step) {
-  if (group.overlaps || group.counts.size() < 2) return false;
+  if (group.overlaps || group.parts.size() < 2) return false;
   if (step > 1)
-    return group.size % step == 0 && std::ssize(group.counts) == step && group.counts.rbegin()->first == step - 1 &&
-           std::ranges::all_of(group.counts, [&](const auto& part) { return part.second == group.size / step; });
+    return group.size % step == 0 && std::ssize(group.parts) == step && group.parts.rbegin()->first == step - 1 &&
+           std::ranges::all_of(group.parts, [&](const auto& each) { return each.second.count == group.size / step; });
   int64_t end = 0;
-  for (const auto& [first, count] : group.counts) {
+  for (const auto& [first, part] : group.parts) {
     if (first != end) return false;
-    end += count;
+    end += part.count;
   }
   return end == group.size;
 }
@@ -71,7 +76,7 @@ class Joiner {
     std::set<NodeId> joined;
     for (auto group = groups_.cbegin(); group != groups_.cend(); ++group) {
       std::set<NodeId> nodes;
-      for (const auto& [first, selected] : group->second.selected) nodes.insert(selected.begin(), selected.end());
+      for (const auto& [first, part] : group->second.parts) nodes.insert(part.nodes.begin(), part.nodes.end());
       begins[*nodes.begin()] = group;
       joined.merge(nodes);
     }
@@ -99,11 +104,11 @@ class Joiner {
       if (!part || network_.values[whole].kind != ValueKind::intermediate) continue;
       Group& group = groups_[{whole, part->axis, part->step}];
       group.size = network_.values[whole].type.dims[part->axis].value;
-      const auto [known, is_new] = group.counts.emplace(part->first, part->count);
+      Part& there = group.parts.try_emplace(part->first, Part{part->count}).first->second;
       // A second node may not select the same if its result is an output, which has to stay.
       const bool is_output = std::ranges::count(network_.outputs, node.outputs[0]) > 0;
-      if (!is_new && (known->second != part->count || is_output)) group.overlaps = true;
-      group.selected[part->first].push_back(id);
+      if (there.count != part->count || (is_output && !there.nodes.empty())) group.overlaps = true;
+      there.nodes.push_back(id);
     }
   }
 
@@ -136,7 +141,7 @@ class Joiner {
 
   void split(const Key& key, const Group& group) {
     auto [x, axis, step] = key;
-    const Node& first = network_.nodes[group.selected.begin()->second[0]];
+    const Node& first = network_.nodes[group.parts.begin()->second.nodes[0]];
     x = known(x);
     Dims dims = network_.values[x].type.dims;
     if (step > 1) {
@@ -152,15 +157,16 @@ class Joiner {
                .module_path = first.module_path};
     std::vector<int64_t> lengths;
     std::vector<std::pair<ValueId, ValueId>> other_dims;  // an output of Split, and the same elements as they are read
-    for (const auto& [at, selected] : group.selected) {
-      dims[axis].value = step > 1 ? 1 : group.counts.at(at);
+    for (const auto& [at, part] : group.parts) {
+      dims[axis].value = step > 1 ? 1 : part.count;
       lengths.push_back(dims[axis].value);
-      const ValueId read = network_.nodes[selected[0]].outputs[0];
+      const Node& selects = network_.nodes[part.nodes[0]];
+      const ValueId read = selects.outputs[0];
       const bool is_same = network_.values[read].type.dims == dims;
-      split.outputs.push_back(is_same ? read : made(network_.nodes[selected[0]].name + "/part", dims));
+      split.outputs.push_back(is_same ? read : made(selects.name + "/part", dims));
       if (!is_same) other_dims.emplace_back(split.outputs.back(), read);
-      for (size_t i = 1; i < selected.size(); ++i) {
-        const ValueId again = network_.nodes[selected[i]].outputs[0];
+      for (size_t i = 1; i < part.nodes.size(); ++i) {
+        const ValueId again = network_.nodes[part.nodes[i]].outputs[0];
         if (network_.values[again].type.dims == network_.values[read].type.dims) instead_[again] = read;
         else other_dims.emplace_back(split.outputs.back(), again);
       }

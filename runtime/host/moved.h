@@ -72,7 +72,7 @@ void transpose(const Loops<2>& loops, size_t along, T* y, const T* x) {
   Loops<2> around;
   for (size_t i = 1; i < loops.depth(); ++i)
     if (i != along) around.around(loops.counts[i], {loops.strides[0][i], loops.strides[1][i]});
-  const int64_t tiles = around.count(0) * (lines + kTile - 1) / kTile;
+  const int64_t tiles = around.count(0) * ((lines + kTile - 1) / kTile);
   const int64_t strip = kTile * std::clamp<int64_t>(tiles / kUnits, 1, kMostTiles);
   const int64_t strips = (lines + strip - 1) / strip, units = around.count(0) * strips;
 #pragma omp parallel for schedule(static) if (units > 1)
