@@ -47,7 +47,10 @@ def _adaptive_pool(torch, adaptive, pool, axes, input, output_size, return_indic
         return pool(input, kernel, stride)
     for axis in reversed(range(axes)):
         ones = [1] * axes
-        along = lambda number: ones[:axis] + [number] + ones[axis + 1:]  # noqa: E731
+
+        def along(number):
+            return ones[:axis] + [number] + ones[axis + 1:]
+
         if equal[axis] is not None:
             input = pool(input, along(equal[axis][0]), along(equal[axis][1]))
             continue

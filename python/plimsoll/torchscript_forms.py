@@ -17,7 +17,6 @@ def _forms(torch):
         _take_along_dim: (torch.take_along_dim, of.take_along_dim),
         _affine_grid: (functional.affine_grid,),
         _cross_entropy: (functional.cross_entropy,),
-        _multi_margin_loss: (functional.multi_margin_loss,),
     }
     forms = {function: functools.partial(form, torch) for form, functions in places.items() for function in functions}
     for function in (torch.roll, of.roll):
@@ -125,18 +124,3 @@ def _cross_entropy(torch, input, target, weight=None, size_average=None, ignore_
         return loss if reduction == "none" else loss.sum()
     weights = counted if weight is None else counted * weight[torch.where(target != ignore_index, target, 0 * target)]
     return loss.sum() / weights.sum()
-
-
-def _multi_margin_loss(torch, input, target, p=1, margin=1.0, weight=None, size_average=None,  # noqa: A002
-                       reduce=None, reduction="mean"):
-    """The margin of the label to each other class."""
-    rows = input if input.dim() == 2 else input.unsqueeze(0)
-    labels = target.reshape(-1, 1)
-    classes = torch.arange(int(rows.shape[1])).unsqueeze(0)
-    apart = (margin - torch.gather(rows, 1, labels) + rows).clamp(min=0)
-    apart = apart if p == 1 else apart * apart
-    if weight is not None:
-        apart = apart * weight[labels]
-    loss = torch.where(classes == labels, torch.zeros_like(apart), apart).mean(1)
-    loss = loss if input.dim() == 2 else loss[0]
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()

@@ -105,6 +105,16 @@ def _cosine_embedding_loss(torch, input1, input2, target, margin):
     return unlike + torch.where(target == 1, 1 - cosine, zero)
 
 
+def _multi_margin_loss(torch, input, target, p, margin, weight):  # noqa: A002
+    """The margin of the label to each other class, as a mean over all classes."""
+    labels, classes = target.unsqueeze(-1), torch.arange(int(input.shape[-1]))
+    apart = (margin - torch.gather(input, -1, labels) + input).clamp(min=0)
+    apart = apart if p == 1 else apart * apart
+    if weight is not None:
+        apart = apart * weight[labels]
+    return torch.where(classes == labels, torch.zeros_like(apart), apart).mean(-1)
+
+
 _OF_ALL_EXPORTERS = {"binary_cross_entropy": _binary_cross_entropy}
 _LOSSES = {
     **_OF_ALL_EXPORTERS,
@@ -117,4 +127,5 @@ _LOSSES = {
     "margin_ranking_loss": _margin_ranking_loss,
     "triplet_margin_loss": _triplet_margin_loss,
     "cosine_embedding_loss": _cosine_embedding_loss,
+    "multi_margin_loss": _multi_margin_loss,
 }

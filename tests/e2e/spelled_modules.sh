@@ -143,7 +143,7 @@ CALLS = [
     ((5, 6), quantiles), ((8,), gammas), ((8,), errors), ((16,), small), ((4, 4), inverses), ((4, 4), factors),
     ((4, 4), covariances), ((4, 6), log_probs),
 ]
-if not torch.__version__.startswith("1."):  # whose exporter loses the sizes that this reshapes by
+if not torch.__version__.startswith("1."):  # PyTorch 1's exporter loses the sizes of a reshape in it
     CALLS.append(((4, 4), normal))
 PY
 
@@ -183,11 +183,11 @@ def averaged(module, z):
 
 
 def selected(module, z):
-    tied = z.detach().round() + (z - z.detach())  # many elements are equal, and the gradient is that of z
-    (most, places), least = tied.max(1), torch.min(tied, -1, keepdim=True)
-    rows, columns = torch.max(tied, axis=-2).values, torch.min(input=tied, dim=2, keepdim=True)[0]
-    parts = [most, most * places, least.values, least.values * least.indices, rows, columns, tied.amax((1, 3))]
-    return torch.cat([part.flatten(1) for part in parts], 1) + tied.max() + tied.min()
+    x = tied(z)
+    (most, places), least = x.max(1), torch.min(x, -1, keepdim=True)
+    rows, columns = torch.max(x, axis=-2).values, torch.min(input=x, dim=2, keepdim=True)[0]
+    parts = [most, most * places, least.values, least.values * least.indices, rows, columns, x.amax((1, 3))]
+    return torch.cat([part.flatten(1) for part in parts], 1) + x.max() + x.min()
 
 
 def states_and_steps(module, z):
