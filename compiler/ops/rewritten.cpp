@@ -45,6 +45,7 @@ constexpr Op kRewritten[] = {
      .attributes = {attribute::integers("dilations").since(18), attribute::integers("pads").since(18),
                     attribute::integers("strides").since(18)}},
     {.name = "Constant",
+     .required_inputs = 0,
      .attributes = {attribute::any("sparse_value").since(11), attribute::tensor("value"),
                     attribute::real("value_float").since(12), attribute::reals("value_floats").since(12),
                     attribute::integer("value_int").since(12), attribute::integers("value_ints").since(12),

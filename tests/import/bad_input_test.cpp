@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "compiler/import/loaded_model.h"
@@ -592,13 +593,39 @@ TEST_CASE("a node with one output more than ONNX gives it is invalid, whatever t
     ModelBuilder build(22, 10);
     build.input("x", {"N", "4"});
     std::vector<std::string> outputs;
-    for (size_t i = 0; i <= find_onnx_op(name)->most_outputs; ++i) outputs.push_back("y" + std::to_string(i));
-    build.node(std::string(name), {"x", "x", "x"}, outputs, "n");
+    const Op& op = *find_onnx_op(name);
+    for (size_t i = 0; i <= op.most_outputs; ++i) outputs.push_back("y" + std::to_string(i));
+    const size_t inputs = std::max<size_t>(3, op.required_inputs);
+    build.node(std::string(name), std::vector<std::string>(inputs, "x"), outputs, "n");
     build.node("Relu", {outputs.back()}, {"z"});
     build.output("z");
     CHECK_THAT(outcome(build.import()), StartsWith("4: node 'n' (" + std::string(name) + "): has " +
                                                    std::to_string(outputs.size()) + " outputs"));
   }
+}
+
+TEST_CASE("a node without an input that ONNX requires is invalid, whatever the operator") {
+  std::vector<const Op*> ops(all_ops().begin(), all_ops().end());
+  for (const Op& op : rewritten_ops()) ops.push_back(&op);
+  int cases = 0;
+  for (const Op* op : ops) {
+    if (!op->of_onnx() || op->required_inputs == 0) continue;
+    CAPTURE(op->name);
+    ++cases;
+    // Of weights, whose role is looked for before anything else is known of the nodes.
+    for (const char* producer : {"test", "tf2onnx"}) {
+      ModelBuilder build(std::clamp(22, op->first_opset, op->last_opset), 10);
+      build.model.set_producer_name(producer);
+      build.input("x", {"N", "4"}).weight("w", {4});
+      build.node(std::string(op->name), std::vector<std::string>(op->required_inputs - 1, "w"), {"y"}, "n");
+      build.node("Sqrt", {"y"}, {"root"});
+      build.node("Add", {"x", "root"}, {"z"});
+      build.output("z");
+      CHECK_THAT(outcome(build.import()), StartsWith("4: node 'n' (" + std::string(op->name) + "): has ") &&
+                                              Contains(", requires " + std::to_string(op->required_inputs)));
+    }
+  }
+  CHECK(cases > 140);
 }
 
 TEST_CASE("what only the compiler gives a node is not taken from a file") {

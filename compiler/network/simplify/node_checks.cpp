@@ -29,6 +29,14 @@ Status check_inputs(const ModelNode& source, const Op& op) {
   return {};
 }
 
+Status check_inputs(const Model& model, const GraphOrder& order) {
+  for (const int index : order.nodes) {
+    const ModelNode& node = model.nodes[static_cast<size_t>(index)];
+    if (const Op* const op = is_of_onnx(node) ? find_onnx_op(node.op) : nullptr) PLIMSOLL_TRY(check_inputs(node, *op));
+  }
+  return {};
+}
+
 Status check_inputs_are_real(const NodeView& view, const Op& op) {
   if (op.moves_only || op.any_type) return {};
   for (size_t i = 0; i < view.input_count(); ++i)

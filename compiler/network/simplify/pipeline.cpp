@@ -11,6 +11,7 @@
 #include "compiler/network/simplify/graph_order.h"
 #include "compiler/network/simplify/lift_weights.h"
 #include "compiler/network/simplify/merged_weights.h"
+#include "compiler/network/simplify/node_checks.h"
 #include "compiler/network/simplify/onnxruntime_operators.h"
 #include "compiler/network/simplify/unshare.h"
 #include "compiler/network/simplify/weight_reasons.h"
@@ -30,6 +31,7 @@ Result<SimplifiedModel> simplify(Model& model, const SimplifyOptions& options, c
   PLIMSOLL_TRY(give_inputs(model, options, notes));
   PLIMSOLL_TRY(take_branches(model, options, notes));
   PLIMSOLL_ASSIGN(GraphOrder order, order_graph(model));
+  PLIMSOLL_TRY(check_inputs(model, order));
   notes_of_order(order, notes);
   widen(model, order, notes);
   PLIMSOLL_ASSIGN(const bool lifted, lift_weights(model, order, notes));
