@@ -1,8 +1,8 @@
-"""Cumulative products, maxima and minima, in log2(n) steps for an axis of n elements."""
+"""Cumulative products, maxima and minima, and logcumsumexp(), in log2(n) steps for an axis of n elements."""
 
 import functools
 
-from . import refusals
+from . import refusals, special_functions
 
 
 @functools.lru_cache(maxsize=None)
@@ -10,6 +10,8 @@ def _forms(torch):
     of, forms = torch.Tensor, {}
     for function in (torch.cumprod, of.cumprod):
         forms[function] = functools.partial(_cumprod, torch, function)
+    for function in (torch.logcumsumexp, of.logcumsumexp):
+        forms[function] = functools.partial(_logcumsumexp, torch)
     for name, results in (("cummax", torch.return_types.cummax), ("cummin", torch.return_types.cummin)):
         for function in (getattr(torch, name), getattr(of, name)):
             forms[function] = functools.partial(_cumulative, torch, results, name == "cummax")
@@ -24,9 +26,10 @@ def form_of(torch, function):
 def _steps(torch, input, dim):  # noqa: A002: PyTorch's name
     """The distances at which elements are combined: each element covers twice as many after each step."""
     if input.dim() > 0 and dim % input.dim() == 0 and torch.jit.is_tracing():
-        raise refusals.Refused("TorchScript's exporter cannot write cumprod(), cummax() or cummin() along the first "
-                               "axis: it records as many steps as the example needs, and the axis may be the batch. "
-                               "Use exporter='dynamo', or if it is another axis: x.unsqueeze(0).cumprod(1).squeeze(0)")
+        raise refusals.Refused("TorchScript's exporter cannot write cumprod(), cummax(), cummin() or logcumsumexp() "
+                               "along the first axis: it records as many steps as the example needs, and the axis may "
+                               "be the batch. Use exporter='dynamo', or if it is another axis: "
+                               "x.unsqueeze(0).cumprod(1).squeeze(0)")
     size, step = int(input.shape[dim]) if input.dim() > 0 else 1, 1
     while step < size:
         yield step
@@ -49,6 +52,15 @@ def _cumprod(torch, function, input, dim, dtype=None):  # noqa: A002: PyTorch's 
     for step in _steps(torch, result, dim):
         first, later, earlier = _parts(result, dim, step)
         result = torch.cat([first, later * earlier], dim)
+    return result
+
+
+def _logcumsumexp(torch, input, dim):  # noqa: A002: PyTorch's name
+    """Exporters write sums of exponentials of all distances from the largest element, which underflow far below it."""
+    result = input * 1
+    for step in _steps(torch, result, dim):
+        first, later, earlier = _parts(result, dim, step)
+        result = torch.cat([first, special_functions.logaddexp(torch, later, earlier)], dim)
     return result
 
 

@@ -22,6 +22,7 @@ def _forms(torch):
         _mvlgamma: (torch.mvlgamma, of.mvlgamma, special.multigammaln),
         _erfinv: (torch.erfinv, of.erfinv, special.erfinv),
         _xlogy: (torch.xlogy, of.xlogy, special.xlogy),
+        logaddexp: (torch.logaddexp, of.logaddexp),
         _copysign: (torch.copysign, of.copysign),
         _hypot: (torch.hypot, of.hypot),
         _fmax: (torch.fmax, of.fmax),
@@ -109,6 +110,11 @@ def _xlogy(torch, input, other):  # noqa: A002
     other, is_zero = _real(torch, other), other <= 0
     is_zero = is_zero & (input == 0) if isinstance(input, torch.Tensor) or input == 0 else torch.zeros_like(is_zero)
     return input * torch.log(torch.where(is_zero, torch.ones_like(other), other))
+
+
+def logaddexp(torch, input, other):  # noqa: A002
+    """Exporters write the logarithm of a sum of exponentials, which are infinite from 89 on."""
+    return torch.maximum(input, other) + torch.nn.functional.softplus(-(input - other).abs())
 
 
 def _copysign(torch, input, other):  # noqa: A002

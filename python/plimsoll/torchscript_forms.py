@@ -2,8 +2,6 @@
 
 import functools
 
-from . import pools
-
 
 @functools.lru_cache(maxsize=None)
 def _forms(torch):
@@ -16,12 +14,13 @@ def _forms(torch):
         _rot90: (torch.rot90, of.rot90),
         _take_along_dim: (torch.take_along_dim, of.take_along_dim),
         _affine_grid: (functional.affine_grid,),
+        _fold: (functional.fold,),
         _cross_entropy: (functional.cross_entropy,),
     }
     forms = {function: functools.partial(form, torch) for form, functions in places.items() for function in functions}
     for function in (torch.roll, of.roll):
         forms[function] = functools.partial(_roll, torch, function)
-    return {**forms, functional.interpolate: functools.partial(_interpolate, torch)}
+    return forms
 
 
 def form_of(torch, function):
@@ -92,18 +91,27 @@ def _affine_grid(torch, theta, size, align_corners=None):
     return torch.matmul(positions, theta.transpose(1, 2)).reshape(-1, *lengths, len(lengths))
 
 
-def _interpolate(torch, input, size=None, scale_factor=None, mode="nearest", align_corners=None,  # noqa: A002
-                 recompute_scale_factor=None, antialias=False):
-    functional = torch.nn.functional
-    if mode != "area":
-        options = {"antialias": antialias} if antialias else {}
-        return functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor, **options)
-    axes = input.dim() - 2
-    if size is None:
-        factors = scale_factor if isinstance(scale_factor, (tuple, list)) else [scale_factor] * axes
-        size = [int(int(length) * factor) for length, factor in zip(input.shape[2:], factors)]
-    pool = getattr(functional, f"adaptive_avg_pool{axes}d")
-    return pools.form_of(torch, pool)(input, size)
+def _pair(number):
+    return list(number) if isinstance(number, (tuple, list)) else [number, number]
+
+
+def _fold(torch, input, output_size, kernel_size, dilation=1, padding=0, stride=1):  # noqa: A002
+    """A transposed convolution that puts each element of a column at its place in the kernel, and adds up."""
+    size, kernel, dilation, padding, stride = map(_pair, (output_size, kernel_size, dilation, padding, stride))
+    spans = [each * (length - 1) + 1 for each, length in zip(dilation, kernel)]
+    counts = [(length + 2 * pad - span) // step + 1 for length, pad, span, step in zip(size, padding, spans, stride)]
+    single = input.dim() == 2
+    batch = input.unsqueeze(0) if single else input
+    rows, columns = int(batch.shape[1]), kernel[0] * kernel[1]
+    weight = torch.eye(columns, dtype=input.dtype).reshape(columns, 1, *kernel).repeat(rows // columns, 1, 1, 1)
+    result = torch.nn.functional.conv_transpose2d(batch.reshape(-1, rows, *counts), weight, None, stride, 0, 0,
+                                                  rows // columns, dilation)
+    for axis, length, count, step, pad, span in zip((2, 3), size, counts, stride, padding, spans):
+        covered = (count - 1) * step + span - pad  # by windows; no window may reach the last elements
+        result = result.narrow(axis, pad, min(length, covered))
+        if covered < length:
+            result = torch.nn.functional.pad(result, [0, 0] * (3 - axis) + [0, length - covered])
+    return result.squeeze(0) if single else result
 
 
 def _cross_entropy(torch, input, target, weight=None, size_average=None, ignore_index=-100,  # noqa: A002

@@ -5,7 +5,8 @@ import functools
 import inspect
 import math
 
-from . import ctc, matrices, ordered, pools, recurrence, refusals, scans, special_functions, torchscript_forms
+from . import (ctc, dropouts, matrices, ordered, pools, recurrence, refusals, resizing, scans, special_functions,
+               torchscript_forms)
 
 
 def form_of(torch, exporter, function, args, kwargs, rows):
@@ -23,8 +24,6 @@ def form_of(torch, exporter, function, args, kwargs, rows):
     if function in (torch.max, torch.min, torch.Tensor.max, torch.Tensor.min):
         call = _selection_along(torch, *args, **(kwargs or {}))
         return (function, args, kwargs) if call is None else (functools.partial(_selected, torch, function), call, None)
-    if function == torch.logaddexp and "out" not in (kwargs or {}):
-        return functools.partial(_logaddexp, torch), args, kwargs
     if exporter == "torchscript" and function == getattr(torch.nn.functional, "rms_norm", None):
         return functools.partial(_rms_norm, torch), args, kwargs
     if exporter == "torchscript" and function in (torch.diff, torch.Tensor.diff):
@@ -48,16 +47,11 @@ def form_of(torch, exporter, function, args, kwargs, rows):
         return functools.partial(recurrence.projected_lstm, torch), args, kwargs
     if function in (torch.scatter_reduce, torch.Tensor.scatter_reduce, torch.Tensor.scatter_reduce_):
         return functools.partial(_scatter_reduce, torch, function), args, kwargs
-    if function == torch.nn.functional.interpolate:
-        call = _arguments(function, args, kwargs)
-        if call.get("antialias") and call["align_corners"]:
-            raise refusals.Refused("interpolate() with antialias=True and align_corners=True cannot be exported: "
-                                   "PyTorch's exporter ignores align_corners there. Use align_corners=False")
     if exporter == "torchscript" and function == torch.nn.functional.softplus:
         return functools.partial(_softplus, torch), args, kwargs
     if (kwargs or {}).get("out") is None:
         of_one = (torchscript_forms,) if exporter == "torchscript" else ()
-        for room in (pools, scans, ordered, special_functions, matrices, *of_one):
+        for room in (pools, scans, ordered, special_functions, matrices, dropouts, resizing, *of_one):
             if (form := room.form_of(torch, function)) is not None:
                 return form, args, kwargs
     if exporter == "torchscript" and (form := _torchscript_form(torch, function, args)) is not None:
@@ -91,11 +85,6 @@ def _arguments(function, args, kwargs):
     call = inspect.signature(function).bind(*args, **(kwargs or {}))
     call.apply_defaults()
     return call.arguments
-
-
-def _logaddexp(torch, input, other):  # noqa: A002: PyTorch's name
-    """Exporters write the logarithm of a sum of exponentials, which are infinite from 89 on."""
-    return torch.maximum(input, other) + torch.nn.functional.softplus(-(input - other).abs())
 
 
 def _selection_along(torch, input, *args, out=None, **kwargs):  # noqa: A002: PyTorch's name

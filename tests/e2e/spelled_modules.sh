@@ -19,6 +19,10 @@ def products(z):
     return torch.cat([tied(z).cumprod(1), torch.cumprod(z, -1), torch.cumprod(z[:, :1], dim=1)], 1)
 
 
+def sums_of_exponentials(z):  # whose logarithms differ by hundreds
+    return torch.cat([torch.logcumsumexp(200 * z, 2), z.logcumsumexp(1), torch.logaddexp(z, 200 * z.sin())], 1)
+
+
 def extremes(z):
     (most, places), least = tied(z).cummax(1), torch.cummin(tied(z), -1)
     return torch.cat([most, most * places, least.values, least.values * least.indices], 1)
@@ -139,9 +143,9 @@ def log_probs(z):
 
 
 CALLS = [
-    ((5, 6), products), ((5, 6), extremes), ((8,), samples_of_rays), ((8,), places), ((5, 6), middles),
-    ((5, 6), quantiles), ((8,), gammas), ((8,), errors), ((16,), small), ((4, 4), inverses), ((4, 4), factors),
-    ((4, 4), covariances), ((4, 6), log_probs),
+    ((5, 6), products), ((5, 6), sums_of_exponentials), ((5, 6), extremes), ((8,), samples_of_rays),
+    ((8,), places), ((5, 6), middles), ((5, 6), quantiles), ((8,), gammas), ((8,), errors), ((16,), small),
+    ((4, 4), inverses), ((4, 4), factors), ((4, 4), covariances), ((4, 6), log_probs),
 ]
 if not torch.__version__.startswith("1."):  # PyTorch 1's exporter loses the sizes of a reshape in it
     CALLS.append(((4, 4), normal))
@@ -202,6 +206,15 @@ def smoothed(module, z):
     return F.cross_entropy(z, labels, reduction="none", **options) + loss
 
 
+def resized(module, z):
+    parts = [F.interpolate(z, size=(2, 5), mode="area"), F.interpolate(z, size=(4, 9), mode="nearest-exact"),
+             F.interpolate(z, scale_factor=(0.6, 1.7), mode="nearest-exact"),
+             F.interpolate(z, size=(3, 8), mode="bilinear", antialias=True),
+             F.interpolate(z, size=(2, 3), mode="bilinear", align_corners=True, antialias=True),
+             F.interpolate(z, scale_factor=0.5, mode="bicubic", antialias=True)]
+    return torch.cat([part.flatten(1) for part in parts], 1)
+
+
 def formless():
     """Calls for most of which TorchScript's exporter has no form."""
     shuffled = ((4, 3, 5), nn.ChannelShuffle(2), None)
@@ -217,7 +230,9 @@ def formless():
         ((3,), nn.Linear(3, 4, bias=False),
          lambda module, z: z[:, :1] * (1 + tied(module.weight).median()) + module.weight.quantile(0.4)),
         ((2, 3), None, lambda module, z: F.affine_grid(z, (z.shape[0], 1, 3, 4), align_corners=False)),
-        ((2, 5, 6), None, lambda module, z: F.interpolate(z, size=(2, 5), mode="area")),
+        ((2, 5, 6), None, resized),
+        ((8, 6), None, lambda module, z: F.fold(z, (5, 6), 2, stride=3, padding=1)),
+        ((8, 4), None, lambda module, z: F.fold(z, (6, 5), (2, 4), dilation=(3, 1), padding=(0, 1), stride=(2, 3))),
     ]
 
 
@@ -312,15 +327,6 @@ said = refused(nn.Embedding(9, 4, scale_grad_by_freq=True), ids)
 assert said.startswith("module 'body.layer' (Embedding): an embedding with scale_grad_by_freq=True cannot be "), said
 said = refused(nn.EmbeddingBag(9, 4), ids.flatten(), torch.tensor([0, 4, 5]))
 assert said.startswith("module 'body.layer' (EmbeddingBag): embedding_bag() can be exported for bags of one size"), said
-
-
-class Shrinks(nn.Module):
-    def forward(self, x):
-        return nn.functional.interpolate(x, (3, 3), mode="bilinear", align_corners=True, antialias=True)
-
-
-said = refused(Shrinks(), torch.randn(2, 3, 6, 6))
-assert said.startswith("module 'body.layer' (Shrinks): interpolate() with antialias=True and align_corners=True"), said
 
 
 class Matrices(nn.Module):

@@ -1,0 +1,67 @@
+# Dropouts of whole channels and alpha dropouts of PyTorch, written by plimsoll.export: what they drop in training, and
+# that they change nothing in evaluation.
+. "$PLIMSOLL_E2E/trainer.bash"
+with_torch=$(python_with torch onnx numpy)
+[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
+export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
+preload with_torch torch onnx onnxscript
+
+# All inputs are 1. In training the mean of a channel is then 0 or 2, and an element or a channel of an alpha dropout
+# has one of two values, too, so the product of the distances to both is 0, and each sample has both. In evaluation the
+# mean is 1.
+cat >network.py <<'PY'
+import math, sys
+import numpy as np, plimsoll, torch
+from torch import nn
+
+P, ALPHA = 0.3, -1.7580993408473766
+SCALE = 1 / math.sqrt((1 - P) * (1 + P * ALPHA ** 2))
+DROPPED, KEPT = SCALE * ALPHA * (1 - P), SCALE * (1 - ALPHA * P)
+
+
+class Dropouts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.channels = nn.ModuleList([nn.Dropout1d(0.5), nn.Dropout2d(0.5), nn.Dropout3d(0.5)])
+        self.alpha, self.feature_alpha = nn.AlphaDropout(P), nn.FeatureAlphaDropout(P)
+        self.bias = nn.Parameter(torch.zeros(5))
+
+    def forward(self, x):  # [N,64,24]
+        results = []
+        for dropout, shape in zip(self.channels, ((24,), (4, 6), (2, 3, 4))):
+            results.append((dropout(x.reshape(-1, 64, *shape)).flatten(2).mean(2), 0, 2))
+        results.append((self.alpha(x).flatten(1), DROPPED, KEPT))
+        results.append((self.feature_alpha(x.reshape(-1, 64, 4, 6)).flatten(2).mean(2), DROPPED, KEPT))
+        wrong = [((each - dropped) * (kept - each)).abs().mean(1) + (each.amax(1) - each.amin(1) < 1).to(x.dtype)
+                 for each, dropped, kept in results]
+        return torch.stack(wrong, 1) + self.bias
+
+
+model, x = Dropouts(), torch.ones(64, 64, 24)
+plimsoll.export(model.train(), (torch.randn(4, 64, 24),), "net.onnx", exporter=sys.argv[1])
+np.save("x.npy", x.numpy())
+np.save("zeros.npy", np.zeros((64, 5), np.float32))
+with torch.no_grad():
+    assert (model(x).abs() < 1e-5).all()
+    evaluated = model.eval()(x).numpy()
+assert (evaluated > 1).all()
+np.save("evaluated.npy", evaluated)
+PY
+
+exporters=torchscript
+[[ -z $(python_with torch onnx numpy onnxscript) ]] || exporters+=" dynamo"
+for exporter in $exporters; do
+  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx numpy onnxscript)
+  preload with_torch torch onnx onnxscript
+  "$with_torch" network.py $exporter 2>log || { cat log; fail "the exporter"; }
+  build_trainer $exporter net.onnx --batch 8 --loss mse --optimizer sgd
+  expect 0 $exporter/build/train --data npy:x.npy,zeros.npy --eval-data npy:x.npy,evaluated.npy --epochs 1 --lr 0 \
+    --metrics metrics.jsonl
+  "$with_torch" - <<'PY' || { cat metrics.jsonl; fail "$exporter: other values are dropped than in PyTorch"; }
+import json
+records = [json.loads(line) for line in open("metrics.jsonl")]
+losses = [each["loss"] for each in records if "loss" in each]
+(evaluated,) = [each["eval_loss"] for each in records if "eval_loss" in each]
+assert len(losses) == 8 and max(losses) < 1e-9 and evaluated < 1e-9, (losses, evaluated)
+PY
+done
