@@ -1,8 +1,8 @@
-"""Dropouts of whole channels, and alpha dropouts.
+"""Dropouts of whole channels, alpha dropouts, and the random slopes of RReLU.
 
-TorchScript's exporter refuses both in training mode. Dynamo's writes alpha dropouts so that a file which draws no masks
-has other values than the module in evaluation: there each mask is its mean, and the mean of the results is not the
-input. Here it is.
+TorchScript's exporter refuses dropouts of both kinds in training mode. Dynamo's writes alpha dropouts so that a file
+which draws no masks has other values than the module in evaluation: there each mask is its mean, and the mean of the
+results is not the input. Here it is.
 """
 
 import functools
@@ -18,6 +18,7 @@ def _forms(torch):
         (_drop, 3): ("dropout1d",),
         (_drop, None): ("dropout2d", "feature_dropout", "feature_dropout_"),
         (_drop, 5): ("dropout3d",),
+        (_rrelu, None): ("rrelu", "rrelu_"),
         (_drop_to_alpha, False): ("alpha_dropout", "alpha_dropout_"),
         (_drop_to_alpha, True): ("feature_alpha_dropout", "feature_alpha_dropout_"),
     }
@@ -80,4 +81,16 @@ def _drop_to_alpha(torch, function, per_channel, input, p=0.5, training=False, i
         more_at_mean = (1 / (1 - p) - scale) / p
         mask = _kept(torch, input, p, per_channel)
         result = input * (mask * (scale + more_at_mean * (1 - mask))) + scale * ALPHA * ((1 - p) - mask)
+    return input.copy_(result) if inplace else result
+
+
+def _rrelu(torch, function, _, input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):  # noqa: A002
+    """A slope for each element. In evaluation it is the mean slope, also of a file that draws the slopes: the mask m is
+    then 0.5, and 4 m (1 - m), which is 0 in training, is 1."""
+    if not training:
+        return function(input, lower, upper, False, inplace)
+    slopes, mean = torch.rand_like(input) * (upper - lower) + lower, (lower + upper) / 2
+    mask = _kept(torch, input, 0.5, True)
+    slopes = slopes + (4 * mask * (1 - mask)) * (mean - slopes)
+    result = torch.where(input >= 0, input, input * slopes)
     return input.copy_(result) if inplace else result

@@ -77,7 +77,7 @@ def export(
         with custom_gradients.recorded(torch) as functions, writable.without_validation(torch), \
                 _cuts_kept(torch, model, functions, exporter):
             try:
-                refusals.check_averages(torch, model)
+                refusals.check_statistics(torch, model)
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
             except Exception as error:
                 if cause := _cause(error, (_Differentiates, refusals.Refused)):

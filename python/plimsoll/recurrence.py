@@ -1,6 +1,7 @@
-"""PyTorch's LSTM with a projection (nn.LSTM(proj_size=…)), which has no form in ONNX.
+"""PyTorch's recurrent layers that its exporters refuse, or write as something else.
 
-TorchScript's exporter refuses it, and dynamo's leaves the projection out.
+An LSTM with a projection (nn.LSTM(proj_size=…)) has no form in ONNX: TorchScript's exporter refuses it, and dynamo's
+leaves the projection out. TorchScript's also refuses dropouts between layers in training mode.
 """
 
 import inspect
@@ -49,3 +50,26 @@ def _projected_lstm(torch, input, hx, params, has_biases, num_layers, dropout, t
             x = torch.nn.functional.dropout(x, dropout)
     h, c = (torch.stack(states) for states in zip(*last))
     return x.transpose(0, 1) if batch_first else x, h, c
+
+
+def drops(torch, function, args):
+    """Whether this is a call of torch.lstm(), gru(), rnn_tanh() or rnn_relu() with dropouts between its layers. False
+    for a packed sequence, which TorchScript's exporter must see pass from layer to layer."""
+    if function not in (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu) or len(args) != 9:
+        return False
+    num_layers, dropout, train = args[4:7]
+    return not isinstance(args[3], (tuple, list)) and num_layers > 1 and dropout > 0 and bool(train)
+
+
+def layer_by_layer(torch, function, input, hx, params, has_biases, num_layers, dropout, train,  # noqa: A002
+                   bidirectional, batch_first):
+    """A call for each layer, with a dropout in front of each but the first."""
+    directions, is_lstm = (2 if bidirectional else 1), isinstance(hx, (tuple, list))
+    states, count, last = (hx if is_lstm else (hx,)), len(params) // num_layers, []
+    for layer in range(num_layers):
+        x = input if layer == 0 else torch.nn.functional.dropout(x, dropout)
+        first = [state.narrow(0, layer * directions, directions) for state in states]
+        x, *after = function(x, first if is_lstm else first[0], params[layer * count:(layer + 1) * count], has_biases,
+                             1, 0.0, train, bidirectional, batch_first)
+        last.append(after)
+    return x, *(torch.cat(each) for each in zip(*last))

@@ -18,9 +18,16 @@ def said(model, error):
     return str(error) if path is None else f"module '{path}' ({type(module).__name__}): {error}"
 
 
-def check_averages(torch, model):
-    """A batch normalization without a momentum counts the steps, and divides by the count. A trainer does not."""
+def check_statistics(torch, model):
+    """A batch normalization without a momentum counts the steps, and divides by the count. A trainer does not. No file
+    holds the running statistics of an instance normalization."""
     for module in model.modules():
+        if isinstance(module, torch.nn.modules.instancenorm._InstanceNorm) and module.training \
+                and module.running_mean is not None:
+            raise Refused("an instance normalization with track_running_stats=True cannot be exported for training: "
+                          "PyTorch evaluates it by running statistics, and ONNX has no operator that does. With "
+                          "track_running_stats=False it trains the same, and each sample is evaluated by its own "
+                          "statistics", module)
         if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.training \
                 and module.momentum is None and module.running_mean is not None:
             raise Refused("a batch normalization with momentum=None cannot be exported for training: its running "

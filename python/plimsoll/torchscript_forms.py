@@ -15,6 +15,8 @@ def _forms(torch):
         _take_along_dim: (torch.take_along_dim, of.take_along_dim),
         _affine_grid: (functional.affine_grid,),
         _fold: (functional.fold,),
+        _batch_norm: (functional.batch_norm,),
+        _instance_norm: (functional.instance_norm,),
         _cross_entropy: (functional.cross_entropy,),
     }
     forms = {function: functools.partial(form, torch) for form, functions in places.items() for function in functions}
@@ -89,6 +91,29 @@ def _affine_grid(torch, theta, size, align_corners=None):
     columns = list(torch.meshgrid(*axes, indexing="ij"))[::-1]
     positions = torch.stack([*columns, torch.ones_like(columns[0])], -1).reshape(-1, len(lengths) + 1)
     return torch.matmul(positions, theta.transpose(1, 2)).reshape(-1, *lengths, len(lengths))
+
+
+def _batch_norm(torch, input, running_mean, running_var, weight=None, bias=None, training=False,  # noqa: A002
+                momentum=0.1, eps=1e-5):
+    """Without running statistics, which the exporter makes up for a batch that it must know."""
+    if running_mean is not None or not training:
+        return torch.nn.functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    axes = [axis for axis in range(input.dim()) if axis != 1]
+    shape = [1, -1] + [1] * (input.dim() - 2)
+    centered = input - input.mean(axes, keepdim=True)
+    result = centered / torch.sqrt((centered * centered).mean(axes, keepdim=True) + eps)
+    result = result if weight is None else result * weight.reshape(shape)
+    return result if bias is None else result + bias.reshape(shape)
+
+
+def _instance_norm(torch, input, running_mean=None, running_var=None, weight=None, bias=None,  # noqa: A002
+                   use_input_stats=True, momentum=0.1, eps=1e-5):
+    """With a scale and a shift, from which the exporter learns the number of channels."""
+    if weight is None and use_input_stats:
+        channels = int(input.shape[1])
+        weight, bias = torch.ones(channels, dtype=input.dtype), torch.zeros(channels, dtype=input.dtype)
+    return torch.nn.functional.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum,
+                                             eps)
 
 
 def _pair(number):

@@ -230,7 +230,9 @@ def formless():
         ((3,), nn.Linear(3, 4, bias=False),
          lambda module, z: z[:, :1] * (1 + tied(module.weight).median()) + module.weight.quantile(0.4)),
         ((2, 3), None, lambda module, z: F.affine_grid(z, (z.shape[0], 1, 3, 4), align_corners=False)),
-        ((2, 5, 6), None, resized),
+        ((2, 5, 6), None, resized), ((3, 4), nn.InstanceNorm1d(3), None),
+        ((4, 3), nn.BatchNorm1d(4, track_running_stats=False), None),
+        ((8,), nn.BatchNorm1d(8, affine=False, track_running_stats=False), lambda module, z: module(z.sin()).sin()),
         ((8, 6), None, lambda module, z: F.fold(z, (5, 6), 2, stride=3, padding=1)),
         ((8, 4), None, lambda module, z: F.fold(z, (6, 5), (2, 4), dilation=(3, 1), padding=(0, 1), stride=(2, 3))),
     ]
@@ -349,6 +351,8 @@ if sys.argv[1] == "torchscript":  # in dynamo's files the compiler refuses anoth
     assert said.startswith("module 'body.layer' (Matrices): TorchScript's exporter cannot write cumprod()"), said
 said = refused(nn.BatchNorm1d(6, momentum=None), torch.randn(4, 6))
 assert said.startswith("module 'body.layer' (BatchNorm1d): a batch normalization with momentum=None cannot be "), said
+said = refused(nn.InstanceNorm1d(6, track_running_stats=True), torch.randn(4, 6, 3))
+assert said.startswith("module 'body.layer' (InstanceNorm1d): an instance normalization with track_running_stats"), said
 evaluated = nn.Sequential(nn.BatchNorm1d(6, momentum=None).eval(), nn.Linear(6, 3))  # which keeps its statistics
 plimsoll.export(evaluated, (torch.randn(4, 6),), "evaluated.onnx", exporter=sys.argv[1])
 

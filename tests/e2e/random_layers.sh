@@ -1,5 +1,5 @@
-# Dropouts of whole channels and alpha dropouts of PyTorch, written by plimsoll.export: what they drop in training, and
-# that they change nothing in evaluation.
+# Layers of PyTorch that draw random numbers, written by plimsoll.export: dropouts of whole channels and between
+# recurrent layers, alpha dropouts, random slopes. What they do in training, and that evaluation is PyTorch's.
 . "$PLIMSOLL_E2E/trainer.bash"
 with_torch=$(python_with torch onnx numpy)
 [[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
@@ -8,7 +8,7 @@ preload with_torch torch onnx onnxscript
 
 # All inputs are 1. In training the mean of a channel is then 0 or 2, and an element or a channel of an alpha dropout
 # has one of two values, too, so the product of the distances to both is 0, and each sample has both. In evaluation the
-# mean is 1.
+# mean is 1. Random slopes are between two bounds. Two calls of recurrent layers differ in training alone.
 cat >network.py <<'PY'
 import math, sys
 import numpy as np, plimsoll, torch
@@ -24,7 +24,10 @@ class Dropouts(nn.Module):
         super().__init__()
         self.channels = nn.ModuleList([nn.Dropout1d(0.5), nn.Dropout2d(0.5), nn.Dropout3d(0.5)])
         self.alpha, self.feature_alpha = nn.AlphaDropout(P), nn.FeatureAlphaDropout(P)
-        self.bias = nn.Parameter(torch.zeros(5))
+        self.slopes = nn.RReLU(0.1, 2.1)
+        self.recurrent = nn.ModuleList([nn.LSTM(24, 6, 2, dropout=0.5, batch_first=True),
+                                        nn.GRU(24, 5, 3, dropout=0.5, bidirectional=True, batch_first=True)])
+        self.bias = nn.Parameter(torch.zeros(8))
 
     def forward(self, x):  # [N,64,24]
         results = []
@@ -34,13 +37,21 @@ class Dropouts(nn.Module):
         results.append((self.feature_alpha(x.reshape(-1, 64, 4, 6)).flatten(2).mean(2), DROPPED, KEPT))
         wrong = [((each - dropped) * (kept - each)).abs().mean(1) + (each.amax(1) - each.amin(1) < 1).to(x.dtype)
                  for each, dropped, kept in results]
+        slopes = self.slopes(-x).flatten(1)
+        wrong.append((slopes + 1.1).abs().amax(1).sub(1.000001).relu() + self.evaluated(slopes, slopes[:, :1]))
+        for layers in self.recurrent:
+            wrong.append(self.evaluated(*(layers(x[:, :8])[0].flatten(1) for call in range(2))))
         return torch.stack(wrong, 1) + self.bias
+
+    def evaluated(self, y, z):
+        """0 if the two differ; else 1 and some more that tells what they are."""
+        return ((y - z).abs().amax(1) < 1e-4).to(y.dtype) * (1 + y.abs().mean(1))
 
 
 model, x = Dropouts(), torch.ones(64, 64, 24)
 plimsoll.export(model.train(), (torch.randn(4, 64, 24),), "net.onnx", exporter=sys.argv[1])
 np.save("x.npy", x.numpy())
-np.save("zeros.npy", np.zeros((64, 5), np.float32))
+np.save("zeros.npy", np.zeros((64, 8), np.float32))
 with torch.no_grad():
     assert (model(x).abs() < 1e-5).all()
     evaluated = model.eval()(x).numpy()
