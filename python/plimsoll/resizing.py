@@ -34,9 +34,9 @@ def _interpolate(torch, input, size=None, scale_factor=None, mode="nearest", ali
     for axis, old, new, scale in zip(range(2, 2 + axes), before, after, map(_as_f32, scales)):
         if mode == "nearest-exact":
             places = [min(int(_as_f32((place + 0.5) * scale)), old - 1) for place in range(new)]
-            input = input.index_select(axis, torch.tensor(places))  # noqa: A001
+            input = input.index_select(axis, torch.tensor(places, device=input.device))  # noqa: A001
             continue
-        weights = torch.tensor(_antialiased(mode, old, new, scale), dtype=input.dtype)
+        weights = torch.tensor(_antialiased(mode, old, new, scale), dtype=input.dtype, device=input.device)
         along = input.transpose(axis, -1)
         input = torch.matmul(along, weights.transpose(0, 1)).transpose(axis, -1)  # noqa: A001
     return input

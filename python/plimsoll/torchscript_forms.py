@@ -111,7 +111,7 @@ def _instance_norm(torch, input, running_mean=None, running_var=None, weight=Non
     """With a scale and a shift, from which the exporter learns the number of channels."""
     if weight is None and use_input_stats:
         channels = int(input.shape[1])
-        weight, bias = torch.ones(channels, dtype=input.dtype), torch.zeros(channels, dtype=input.dtype)
+        weight, bias = input.new_ones(channels), input.new_zeros(channels)
     return torch.nn.functional.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum,
                                              eps)
 
@@ -128,7 +128,8 @@ def _fold(torch, input, output_size, kernel_size, dilation=1, padding=0, stride=
     single = input.dim() == 2
     batch = input.unsqueeze(0) if single else input
     rows, columns = int(batch.shape[1]), kernel[0] * kernel[1]
-    weight = torch.eye(columns, dtype=input.dtype).reshape(columns, 1, *kernel).repeat(rows // columns, 1, 1, 1)
+    places = torch.eye(columns, dtype=input.dtype, device=input.device).reshape(columns, 1, *kernel)
+    weight = places.repeat(rows // columns, 1, 1, 1)
     result = torch.nn.functional.conv_transpose2d(batch.reshape(-1, rows, *counts), weight, None, stride, 0, 0,
                                                   rows // columns, dilation)
     for axis, length, count, step, pad, span in zip((2, 3), size, counts, stride, padding, spans):
