@@ -43,7 +43,8 @@ class Page:
             need_chromium(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
             "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run", "--user-data-dir=" + self.home,
             "about:blank"
-        ], preexec_fn=hand_over, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        ], preexec_fn=hand_over, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=dict(os.environ, TMPDIR=self.home))  # where it leaves a folder of its own
         os.close(to_browser)
         os.close(from_browser)
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
