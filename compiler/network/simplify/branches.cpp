@@ -41,6 +41,7 @@ Result<std::unordered_map<int, bool>> find_conditions(const Model& model, const 
   Model scratch = model;
   std::vector<std::string> unused;
   PLIMSOLL_ASSIGN(const GraphOrder order, order_graph(scratch));
+  PLIMSOLL_TRY(check_inputs(scratch, order));
   widen(scratch, order, unused);
   return known_conditions(scratch, order, options);
 }
