@@ -1,6 +1,6 @@
 # --loss-form auto, the default: the planner takes the form of the loss that is faster within the budget.
 . "$PLIMSOLL_CLI/common.sh"
-plimsoll model gpt:layers=1,heads=2,width=32,context=64,vocab=4096 -o gpt.onnx 2>/dev/null
+plimsoll model gpt:layers=1,heads=2,width=32,context=128,vocab=4096 -o gpt.onnx 2>/dev/null
 small_model
 options="--batch 4 --costs modelled --effort 0 --threads 2 --host-budget 0 -q"
 figure() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2 | tr -d ' '; }
