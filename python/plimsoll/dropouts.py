@@ -1,8 +1,7 @@
 """Dropouts of whole channels, alpha dropouts, and the random slopes of RReLU.
 
-TorchScript's exporter refuses dropouts of both kinds in training mode. Dynamo's writes alpha dropouts so that a file
-which draws no masks has other values than the module in evaluation: there each mask is its mean, and the mean of the
-results is not the input. Here it is.
+TorchScript's exporter refuses dropouts of both kinds in training mode. A trainer evaluates with the mean of each mask
+in place of the mask. In dynamo's form of an alpha dropout the result is then not the input; in the form below it is.
 """
 
 import functools
