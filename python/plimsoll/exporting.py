@@ -13,7 +13,8 @@ import inspect
 import json
 import os
 
-from . import ctc, custom_gradients, examples, keras_exporting, known_numbers, refusals, state, writable, written_losses
+from . import (ctc, custom_gradients, evaluation, examples, keras_exporting, known_numbers, refusals, state, writable,
+               written_losses)
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -53,7 +54,8 @@ def export(
                     does. True permits it: the trainer starts every step from the buffers in the file.
 
     Raises ValueError in these two cases, if forward() calls torch.autograd.grad, or if a torch.autograd.Function has a
-    backward() that is not the derivative of its forward(). Returns `path`.
+    backward() that is not the derivative of its forward(). Warns of modules that compute something else after eval(): a
+    trainer evaluates what is in the file. Returns `path`.
     """
     if keras_exporting.is_keras(model):
         path = example_inputs if path is None else path
@@ -74,6 +76,7 @@ def export(
     with examples.given(torch, model, example_inputs) as arguments, state.kept(torch, model) as values:
         if not allow_state:
             state.check(torch, model, arguments)
+        evaluation.warn_of_differences(torch, model, arguments)
         with custom_gradients.recorded(torch) as functions, writable.without_validation(torch), \
                 _cuts_kept(torch, model, functions, exporter):
             try:
@@ -186,7 +189,9 @@ def _cuts_kept(torch, model, functions, exporter):
         with torch.enable_grad(), Cut():
             return forward(*args, **kwargs)
 
-    with_cuts.__signature__ = inspect.signature(forward)
+    # Without what only a keyword can give: exporters would append its default to the positional arguments.
+    parameters = [p for p in inspect.signature(forward).parameters.values() if p.kind != p.KEYWORD_ONLY]
+    with_cuts.__signature__ = inspect.Signature(parameters)
     with examples.calling(model, with_cuts):
         yield
 

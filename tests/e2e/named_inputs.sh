@@ -69,6 +69,8 @@ assert "forward" not in vars(model) and model.config.use_cache, "the export has 
 model.forward = model.forward  # of the instance, as tools that wrap modules set it
 plimsoll.export(model, example, "again.onnx", exporter=sys.argv[1])
 assert "forward" in vars(model), "the module's own forward() is gone"
+by_place = (example["input_ids"], None, example["attention_mask"], example["labels"])
+plimsoll.export(model, by_place, "by_place.onnx", exporter=sys.argv[1])  # the keyword-only argument keeps its default
 with examples.given(torch, model, example) as tensors:
     copy = state.copy_of(torch, model)
     copy(*tensors)["loss"].backward()
