@@ -4,6 +4,7 @@ An LSTM with a projection (nn.LSTM(proj_size=…)) has no form in ONNX: TorchScr
 leaves the projection out. TorchScript's also refuses dropouts between layers in training mode.
 """
 
+import functools
 import inspect
 
 from . import refusals
@@ -52,24 +53,77 @@ def _projected_lstm(torch, input, hx, params, has_biases, num_layers, dropout, t
     return x.transpose(0, 1) if batch_first else x, h, c
 
 
-def drops(torch, function, args):
-    """Whether this is a call of torch.lstm(), gru(), rnn_tanh() or rnn_relu() with dropouts between its layers. False
-    for a packed sequence, which TorchScript's exporter must see pass from layer to layer."""
+def form_of(torch, function, args):
+    """For TorchScript's exporter: a function for the same arguments, if this is a call of torch.lstm(), gru(),
+    rnn_tanh() or rnn_relu() with dropouts between its layers, or reads a packed sequence that such a call returned.
+    None for others."""
+    if function == torch._pad_packed_sequence and hasattr(args[0], _BATCH_SIZES):
+        return functools.partial(_padded, function)
     if function not in (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu) or len(args) != 9:
-        return False
-    num_layers, dropout, train = args[4:7]
-    return not isinstance(args[3], (tuple, list)) and num_layers > 1 and dropout > 0 and bool(train)
+        return None
+    num_layers, dropout, train = args[5:8] if _is_packed(args) else args[4:7]
+    if num_layers > 1 and dropout > 0 and train:
+        return functools.partial(_packed_layer_by_layer if _is_packed(args) else _layer_by_layer, torch, function)
+    return functools.partial(_packed, function) if _is_packed(args) and hasattr(args[0], _BATCH_SIZES) else None
 
 
-def layer_by_layer(torch, function, input, hx, params, has_biases, num_layers, dropout, train,  # noqa: A002
-                   bidirectional, batch_first):
+def _is_packed(args):
+    """Whether the arguments are (data, batch_sizes, hx, params, …), else (input, hx, params, …)."""
+    return isinstance(args[3], (tuple, list))
+
+
+def _layer_by_layer(torch, function, x, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
     """A call for each layer, with a dropout in front of each but the first."""
-    directions, is_lstm = (2 if bidirectional else 1), isinstance(hx, (tuple, list))
-    states, count, last = (hx if is_lstm else (hx,)), len(params) // num_layers, []
-    for layer in range(num_layers):
-        x = input if layer == 0 else torch.nn.functional.dropout(x, dropout)
-        first = [state.narrow(0, layer * directions, directions) for state in states]
-        x, *after = function(x, first if is_lstm else first[0], params[layer * count:(layer + 1) * count], has_biases,
-                             1, 0.0, train, bidirectional, batch_first)
+    last = []
+    for first, weights in _layers(hx, params, num_layers, bidirectional):
+        x = torch.nn.functional.dropout(x, dropout) if last else x
+        x, *after = function(x, first, weights, has_biases, 1, 0.0, train, bidirectional, batch_first)
         last.append(after)
     return x, *(torch.cat(each) for each in zip(*last))
+
+
+def _packed_layer_by_layer(torch, function, x, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
+                           bidirectional):
+    """The same for a packed sequence. TorchScript's exporter writes it as the padded one, and must see it packed for
+    each layer."""
+    last, batch_sizes = [], _batch_sizes_of(x, batch_sizes)
+    for first, weights in _layers(hx, params, num_layers, bidirectional):
+        if last:
+            x, lengths = torch._pad_packed_sequence(x, batch_sizes, False, 0.0, batch_sizes.shape[0])
+            x, batch_sizes = torch._pack_padded_sequence(torch.nn.functional.dropout(x, dropout), lengths, False)
+        x, *after = function(x, batch_sizes, first, weights, has_biases, 1, 0.0, train, bidirectional)
+        last.append(after)
+    setattr(x, _BATCH_SIZES, batch_sizes)
+    return x, *(torch.cat(each) for each in zip(*last))
+
+
+def _layers(hx, params, num_layers, bidirectional):
+    """The first states and the weights of each layer."""
+    directions, count = (2 if bidirectional else 1), len(params) // num_layers
+    for layer in range(num_layers):
+        states = [state.narrow(0, layer * directions, directions) for state in (hx if _is_pair(hx) else (hx,))]
+        yield states if _is_pair(hx) else states[0], params[layer * count:(layer + 1) * count]
+
+
+def _is_pair(hx):
+    return isinstance(hx, (tuple, list))
+
+
+# PyTorch gives the result of a layer the batch sizes of its input. The exporter needs those of the last packing, which
+# are kept here, as an attribute of the packed data.
+_BATCH_SIZES = "plimsoll_batch_sizes"
+
+
+def _batch_sizes_of(data, batch_sizes):
+    return getattr(data, _BATCH_SIZES, batch_sizes)
+
+
+def _packed(function, data, batch_sizes, *others):
+    batch_sizes = _batch_sizes_of(data, batch_sizes)
+    data, *last = function(data, batch_sizes, *others)
+    setattr(data, _BATCH_SIZES, batch_sizes)
+    return data, *last
+
+
+def _padded(function, data, batch_sizes, *others):
+    return function(data, _batch_sizes_of(data, batch_sizes), *others)

@@ -45,8 +45,8 @@ def form_of(torch, exporter, function, args, kwargs, rows):
         return functools.partial(_embedding_bag, torch), (call,), None
     if function == torch.lstm and recurrence.is_projected(function, args):
         return functools.partial(recurrence.projected_lstm, torch), args, kwargs
-    if exporter == "torchscript" and recurrence.drops(torch, function, args):
-        return functools.partial(recurrence.layer_by_layer, torch, function), args, kwargs
+    if exporter == "torchscript" and (form := recurrence.form_of(torch, function, args)) is not None:
+        return form, args, kwargs
     if function in (torch.scatter_reduce, torch.Tensor.scatter_reduce, torch.Tensor.scatter_reduce_):
         return functools.partial(_scatter_reduce, torch, function), args, kwargs
     if exporter == "torchscript" and function == torch.nn.functional.softplus:
