@@ -108,12 +108,34 @@ Status put_weights(ModelFile& file, const std::string& checkpoint, const std::st
   return {};
 }
 
+// The values that are computed from the elements of the graph's inputs, not from their shapes or types alone.
+std::unordered_set<std::string> computed_values(const onnx::GraphProto& graph) {
+  std::unordered_set<std::string> computed;
+  for (const auto& input : graph.input()) computed.insert(input.name());
+  for (const auto& initializer : graph.initializer()) computed.erase(initializer.name());
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (node.op_type() == "Shape" || node.op_type() == "Size") continue;
+    const auto read = node.input().begin();
+    const auto end = node.op_type() == "CastLike" && node.input_size() > 1 ? read + 1 : node.input().end();
+    if (std::any_of(read, end, [&](const std::string& input) { return computed.contains(input); }))
+      computed.insert(node.output().begin(), node.output().end());
+  }
+  return computed;
+}
+
 // Replaces random masks by their mean, whatever their shape: the last step converts p itself, and the comparison is
-// removed. Returns whether there were any.
-bool replace_random_masks(GraphNodes& nodes, const std::unordered_set<std::string>& outputs) {
+// removed. Masks whose probabilities are computed stay. Returns whether there were any others.
+bool replace_random_masks(GraphNodes& nodes, const std::unordered_set<std::string>& outputs,
+                          const std::unordered_set<std::string>& computed) {
   std::vector<ModelNode> plain;
   for (const onnx::NodeProto& node : nodes) plain.push_back(plain_node(node));
-  const RandomMasks masks = find_random_masks(plain, outputs);
+  RandomMasks masks = find_random_masks(plain, outputs);
+  std::erase_if(masks.by_output, [&](const auto& each) {
+    const RandomMask& mask = each.second;
+    if (!computed.contains(mask.probabilities())) return false;
+    for (const ModelNode* step : mask.steps) masks.steps.erase(step->outputs[0]);
+    return true;
+  });
   for (onnx::NodeProto& node : nodes) {
     const auto mask = node.output_size() > 0 ? masks.by_output.find(node.output(0)) : masks.by_output.end();
     if (mask == masks.by_output.end()) continue;
@@ -152,9 +174,10 @@ void put_mode_in_front(GraphNodes& nodes) {
 // BatchNormalization has `training_mode` since opset 14; if it is set, the updated statistics are further outputs,
 // which no node of a model reads. Dropout has training_mode as its third input since opset 12. Older versions only have
 // further outputs. Returns whether a shape changed.
-bool stop_training(GraphNodes& nodes, const std::unordered_set<std::string>& outputs, int64_t opset) {
+bool stop_training(GraphNodes& nodes, const std::unordered_set<std::string>& outputs,
+                   const std::unordered_set<std::string>& computed, int64_t opset) {
   constexpr int64_t kDropoutWithMode = 12;
-  const bool reshaped = replace_random_masks(nodes, outputs);
+  const bool reshaped = replace_random_masks(nodes, outputs, computed);
   bool reads_mode = false;
   for (onnx::NodeProto& node : nodes) {
     if (!is_onnx_domain(node.domain())) continue;
@@ -184,9 +207,10 @@ Result<std::string> export_model(const ExportRequest& request, const std::string
     std::unordered_set<std::string> outputs;
     for (const auto& output : graph.output()) outputs.insert(output.name());
     const int64_t opset = opset_of(file->model);
-    if (stop_training(*graph.mutable_node(), outputs, opset)) graph.clear_value_info();  // optional, and now outdated
+    const bool reshaped = stop_training(*graph.mutable_node(), outputs, computed_values(graph), opset);
+    if (reshaped) graph.clear_value_info();  // optional, and now outdated
     for (onnx::FunctionProto& function : *file->model.mutable_functions())
-      stop_training(*function.mutable_node(), {function.output().begin(), function.output().end()}, opset);
+      stop_training(*function.mutable_node(), {function.output().begin(), function.output().end()}, {}, opset);
   }
   if (is_too_large_for_one_file(*file, request.most_bytes)) {
     PLIMSOLL_ASSIGN(TwoFiles files, write_model_in_two(*file, path));

@@ -131,6 +131,11 @@ def _are_close(torch, a, b):
     return torch.allclose(a.float(), b.float(), rtol=1e-3, atol=1e-4 * largest, equal_nan=True)
 
 
+def _is_one_number(value):
+    """A trainer draws numbers for other probabilities, in evaluation, too."""
+    return not hasattr(value, "numel") or value.numel() == 0 or bool((value == value.flatten()[0]).all())
+
+
 class _Masks:
     """Counts the random masks that are drawn by torch.rand() < p or floor(torch.rand() + p). In a trainer's evaluation
     they are p, which they cannot be here: the first one is a tensor of bool."""
@@ -146,10 +151,11 @@ class _Masks:
 
     def see(self, function, args, result):
         name = getattr(function, "__name__", "")
-        are_random = any(id(each) in self._numbers for each in args)
-        if name in ("rand", "rand_like", "uniform_") or are_random and name in self.KEEP_NUMBERS:
+        are_random = [id(each) in self._numbers for each in args]
+        if name in ("rand", "rand_like", "uniform_") or any(are_random) and name in self.KEEP_NUMBERS:
             self._numbers[id(result)] = result
-        self.drawn += are_random and name in self.MASKS
+        others = [each for each, is_random in zip(args, are_random) if not is_random]
+        self.drawn += any(are_random) and name in self.MASKS and all(_is_one_number(each) for each in others)
 
 
 def _as_evaluated(torch, masks):
@@ -166,8 +172,10 @@ def _as_evaluated(torch, masks):
 
 
 def _evaluated(torch, function, args, kwargs):
-    if function in (torch.bernoulli, torch.Tensor.bernoulli):
-        return torch.full_like(args[0], args[1]) if len(args) > 1 else args[0].clone()
+    if function in (torch.bernoulli, torch.Tensor.bernoulli) and not kwargs:
+        if len(args) > 1:
+            return torch.full_like(args[0], args[1])
+        return args[0].clone() if _is_one_number(args[0]) else function(*args)
     if function == torch.Tensor.bernoulli_:
         (mean, *_) = (*args[1:], kwargs.get("p", 0.5))
         return args[0].copy_(mean) if isinstance(mean, torch.Tensor) else args[0].fill_(mean)

@@ -5,7 +5,7 @@ import functools
 import inspect
 import math
 
-from . import (ctc, dropouts, matrices, ordered, pools, recurrence, refusals, resizing, scans, special_functions,
+from . import (ctc, draws, dropouts, matrices, ordered, pools, recurrence, refusals, resizing, scans, special_functions,
                torchscript_forms)
 
 
@@ -53,7 +53,7 @@ def form_of(torch, exporter, function, args, kwargs, rows):
         return functools.partial(_softplus, torch), args, kwargs
     if (kwargs or {}).get("out") is None:
         of_one = (torchscript_forms,) if exporter == "torchscript" else ()
-        for room in (pools, scans, ordered, special_functions, matrices, dropouts, resizing, *of_one):
+        for room in (pools, scans, ordered, special_functions, matrices, draws, dropouts, resizing, *of_one):
             if (form := room.form_of(torch, function)) is not None:
                 return form, args, kwargs
     if exporter == "torchscript" and (form := _torchscript_form(torch, function, args)) is not None:

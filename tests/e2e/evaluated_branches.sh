@@ -77,6 +77,10 @@ same = {
 different = {
     "noise": OnlyInTraining(lambda x: x + torch.randn_like(x)),
     "uniform noise": InBothModes(lambda x, training: x + torch.rand_like(x) - 0.5 if training else x.round()),
+    "computed probabilities": InBothModes(
+        lambda x, training: torch.bernoulli(x.sigmoid()) if training else x.sigmoid()),
+    "a comparison with computed numbers": InBothModes(
+        lambda x, training: (torch.rand_like(x) < x.sigmoid()).to(x.dtype) if training else x.sigmoid()),
     "scale": OnlyInTraining(lambda x: 2 * x),
     "fewer rows": OnlyInTraining(lambda x: x[:6]),
     "Gumbel": InBothModes(

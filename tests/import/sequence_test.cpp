@@ -246,6 +246,57 @@ TEST_CASE("random numbers that are no such mask are drawn, and what no number is
                     [](const Node& node) { return node.op == "RandomUniform"; }));
 }
 
+// y = x multiplied by 1 with a probability that the network computes, else by 0; or x rounded at random.
+ModelBuilder computed_mask(std::string_view how) {
+  ModelBuilder build(18);
+  build.input("x", {"N", "6"}).weight("w", {6});
+  build.node("Mul", {"x", "w"}, {"scaled"});
+  build.node("Sigmoid", {"scaled"}, {"p"});
+  if (how == "Bernoulli") {
+    build.node("Bernoulli", {"p"}, {"mask"}, "draw");
+  } else {
+    build.node("RandomUniformLike", {"scaled"}, {"random"});
+    if (how == "Less") {
+      build.node("CastLike", {"p", "random"}, {"converted"});
+      build.node("Less", {"random", "converted"}, {"chosen"});
+      ModelBuilder::integer(build.node("Cast", {"chosen"}, {"mask"}, "draw"), "to", onnx::TensorProto::FLOAT);
+    } else {
+      build.node("Add", {"scaled", "random"}, {"sum"});
+      build.node("Floor", {"sum"}, {"mask"}, "draw");
+    }
+  }
+  build.node("Add", {"scaled", "mask"}, {"y"});
+  build.output("y");
+  return build;
+}
+
+TEST_CASE("a mask whose probabilities the network computes is drawn") {
+  const auto operators = [](std::string_view how) {
+    const auto imported = computed_mask(how).import();
+    if (outcome(imported) != "ok") return outcome(imported);
+    std::string names;
+    for (const Node& node : imported->network.nodes) names += node.op + " ";
+    return names;
+  };
+  CHECK(operators("Bernoulli") == "Mul Sigmoid RandomUniform Less Cast Add ");
+  CHECK(operators("Less") == "Mul Sigmoid RandomUniform Less Cast Add ");
+  CHECK(operators("Floor") == "Mul RandomUniform Add Floor Add ");
+}
+
+TEST_CASE("exported for use, a mask whose probabilities the network computes is drawn, too") {
+  const ScratchDirectory directory;
+  const std::string how = GENERATE("Bernoulli", "Less", "Floor");
+  const std::string before = computed_mask(how).model.SerializeAsString();
+  directory.write("m.onnx", before);
+  REQUIRE(export_model({.model = directory / "m.onnx", .checkpoint = "", .for_inference = true}, directory / "use.onnx")
+              .ok());
+  onnx::ModelProto expected, model;
+  REQUIRE(expected.ParseFromString(before));
+  std::ifstream file(directory / "use.onnx", std::ios::binary);
+  REQUIRE(model.ParseFromIstream(&file));
+  CHECK(model.graph().SerializeAsString() == expected.graph().SerializeAsString());
+}
+
 TEST_CASE("exported for use, a dropout states that it drops nothing") {
   const ScratchDirectory directory;
   ModelBuilder build(17);
@@ -259,6 +310,29 @@ TEST_CASE("exported for use, a dropout states that it drops nothing") {
   const auto imported = import_onnx(directory / "use.onnx", {.batch = 4});
   REQUIRE(outcome(imported) == "ok");
   CHECK(is_evaluated_dropout(imported->network, *find_node(imported->network, "drop")));
+}
+
+// torch.bernoulli(torch.full_like(x, p)) in a file of dynamo's exporter.
+TEST_CASE("exported for use, a mask whose probability only has the shape and the type of an input is its mean") {
+  const ScratchDirectory directory;
+  ModelBuilder build(18);
+  build.input("x", {"N", "6"}).weight("w", {6}).constant_real("p", {0.75F}, true);
+  build.node("Mul", {"x", "w"}, {"scaled"});
+  build.node("CastLike", {"p", "scaled"}, {"converted"});
+  build.node("Shape", {"scaled"}, {"shape"});
+  build.node("Expand", {"converted", "shape"}, {"all"});
+  build.node("Bernoulli", {"all"}, {"mask"}, "draw");
+  build.node("Mul", {"scaled", "mask"}, {"y"});
+  directory.write("m.onnx", build.output("y").model.SerializeAsString());
+  const auto imported = import_onnx(directory / "m.onnx", {.batch = 4});
+  REQUIRE(outcome(imported) == "ok");
+  CHECK(find_node(imported->network, "draw")->op == "Bernoulli");
+  REQUIRE(export_model({.model = directory / "m.onnx", .checkpoint = "", .for_inference = true}, directory / "use.onnx")
+              .ok());
+  onnx::ModelProto model;
+  std::ifstream file(directory / "use.onnx", std::ios::binary);
+  REQUIRE(model.ParseFromIstream(&file));
+  CHECK(model.graph().node(model.graph().node_size() - 2).op_type() == "Identity");
 }
 
 TEST_CASE("exported for use, a mask is its mean") {

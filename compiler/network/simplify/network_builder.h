@@ -64,6 +64,7 @@ class NetworkBuilder {
   Status check_divisor(const ModelNode& source);
   bool absorb_pad(const ModelNode& source);
   Status add_mask(const ModelNode& source, const RandomMask& mask);
+  Status add_steps_of(const ModelNode& source, const RandomMask& mask);
   Status add_sequence(const ModelNode& source);
   bool take_from_sequence(const ModelNode& source);
   bool know_of_samples(const ModelNode& source);

@@ -39,8 +39,8 @@ constexpr std::string_view kRegions =
     "the compiler has no RoiAlign and no MaxRoiPool: sample each region with F.grid_sample and a grid of its own";
 
 constexpr std::string_view kDraws =
-    "the classes that Multinomial draws have no gradient, and a trainer does not draw them: draw them outside of the "
-    "model and give them as an input";
+    "the compiler has no Multinomial: plimsoll.export writes torch.multinomial by other operators; or draw the "
+    "classes, which have no gradient, outside of the model and give them as an input";
 
 constexpr std::string_view kBits =
     "the compiler has no bitwise operators: use logical_and, logical_or, logical_xor and logical_not of booleans";

@@ -36,8 +36,20 @@ class Finder {
 
   // The mask whose last step is this node.
   std::optional<RandomMask> at(const ModelNode& last, std::unordered_set<std::string>& steps) const {
-    if (is(&last, "Bernoulli") && last.inputs.size() == 1) return RandomMask{.like = last.inputs[0], .probability = {}};
-    if (is(&last, "Floor") && last.inputs.size() == 1) return of_floor(last, steps);
+    std::optional<RandomMask> mask;
+    if (is(&last, "Bernoulli") && last.inputs.size() == 1)
+      mask = RandomMask{.like = last.inputs[0], .probability = {}};
+    else if (is(&last, "Floor") && last.inputs.size() == 1)
+      mask = of_floor(last);
+    else
+      mask = of_comparison(last);
+    if (mask)
+      for (const ModelNode* step : mask->steps) steps.insert(step->outputs[0]);
+    return mask;
+  }
+
+ private:
+  std::optional<RandomMask> of_comparison(const ModelNode& last) const {
     if (!(is(&last, "Cast") || is(&last, "CastLike")) || last.inputs.empty() || !makes_floats(last))
       return std::nullopt;
     const ModelNode* compare = maker(last.inputs[0]);
@@ -45,37 +57,53 @@ class Finder {
     const bool less = is(compare, "Less") || is(compare, "LessOrEqual"),
                greater = is(compare, "Greater") || is(compare, "GreaterOrEqual");
     if (!less && !greater) return std::nullopt;
-    const int drawn = less ? 0 : 1;
-    const ModelNode* random = maker(compare->inputs[drawn]);
-    if (!is(random, "RandomUniformLike") || random->inputs.size() != 1 || !in_unit_interval(*random))
-      return std::nullopt;
+    const std::string& numbers = compare->inputs[less ? 0 : 1];
+    std::optional<RandomMask> mask = drawn_as(numbers);
+    if (!mask) return std::nullopt;
     // PyTorch 2 converts p to the type of the drawn numbers.
-    const std::string& compared = compare->inputs[1 - drawn];
+    const std::string& compared = compare->inputs[less ? 1 : 0];
     const ModelNode* converted = maker(compared);
     const bool like_drawn =
-        is(converted, "CastLike") && converted->inputs.size() == 2 && converted->inputs[1] == random->outputs[0];
-    if (!read(compare->outputs[0], 1) || !read(random->outputs[0], like_drawn ? 2 : 1) ||
-        (like_drawn && !read(compared, 1)))
+        is(converted, "CastLike") && converted->inputs.size() == 2 && converted->inputs[1] == numbers;
+    if (!read(compare->outputs[0], 1) || !read(numbers, like_drawn ? 2 : 1) || (like_drawn && !read(compared, 1)))
       return std::nullopt;
-    steps.insert({compare->outputs[0], random->outputs[0]});
-    if (like_drawn) steps.insert(compared);
-    return RandomMask{.like = random->inputs[0], .probability = like_drawn ? converted->inputs[0] : compared};
+    mask->probability = like_drawn ? converted->inputs[0] : compared;
+    if (like_drawn) mask->steps.push_back(converted);
+    mask->steps.push_back(compare);
+    return mask;
   }
 
- private:
   // A number in [0, 1) plus p, rounded down: 1 with probability p.
-  std::optional<RandomMask> of_floor(const ModelNode& last, std::unordered_set<std::string>& steps) const {
+  std::optional<RandomMask> of_floor(const ModelNode& last) const {
     const ModelNode* sum = maker(last.inputs[0]);
     if (!is(sum, "Add") || sum->inputs.size() != 2 || !read(sum->outputs[0], 1)) return std::nullopt;
     for (int drawn = 0; drawn < 2; ++drawn) {
-      const ModelNode* random = maker(sum->inputs[drawn]);
-      if (!is(random, "RandomUniformLike") || random->inputs.size() != 1 || !in_unit_interval(*random) ||
-          !read(random->outputs[0], 1))
-        continue;
-      steps.insert({sum->outputs[0], random->outputs[0]});
-      return RandomMask{.like = random->inputs[0], .probability = sum->inputs[1 - drawn]};
+      std::optional<RandomMask> mask = drawn_as(sum->inputs[drawn]);
+      if (!mask || !read(sum->inputs[drawn], 1)) continue;
+      mask->probability = sum->inputs[1 - drawn];
+      mask->steps.push_back(sum);
+      return mask;
     }
     return std::nullopt;
+  }
+
+  // The first steps of a mask, if these numbers are drawn in [0, 1). Tensor.uniform_() writes them into a tensor, which
+  // the exporters of plimsoll.export make an Expand to the tensor's shape, or a CastLike.
+  std::optional<RandomMask> drawn_as(const std::string& numbers) const {
+    const ModelNode* random = maker(numbers);
+    const ModelNode* written = nullptr;
+    if ((is(random, "Expand") || is(random, "CastLike")) && random->inputs.size() == 2)
+      random = maker((written = random)->inputs[0]);
+    if (!is(random, "RandomUniformLike") || random->inputs.size() != 1 || !in_unit_interval(*random))
+      return std::nullopt;
+    RandomMask mask{.like = random->inputs[0], .probability = {}, .steps = {random}};
+    if (!written) return mask;
+    const ModelNode* shape = written->op == "Expand" ? maker(written->inputs[1]) : nullptr;
+    const bool same = shape ? is(shape, "Shape") && shape->inputs == std::vector{mask.like}
+                            : written->op == "CastLike" && written->inputs[1] == mask.like;
+    if (!same || !read(random->outputs[0], 1)) return std::nullopt;
+    mask.steps.push_back(written);
+    return mask;
   }
 
   const ModelNode* maker(const std::string& name) const {

@@ -6,7 +6,7 @@
 //   RandomUniformLike (in [0, 1)) ─► Add p ─► Floor                     likewise: Hugging Face's stochastic depth
 //
 // In a network it is one node. In the exported model it is its mean, p (compiler/import/export.cpp), just as Dropout is
-// then.
+// then. If the network computes p, the steps stay as they are, and numbers are drawn in evaluation, too.
 #pragma once
 
 #include <optional>
@@ -25,6 +25,9 @@ namespace plimsoll {
 struct RandomMask {
   std::string like;         // the value whose shape the mask has
   std::string probability;  // the value p; empty: `like` itself holds the probabilities (operator Bernoulli)
+  std::vector<const ModelNode*> steps = {};  // before the last one, in order
+
+  const std::string& probabilities() const { return probability.empty() ? like : probability; }
 };
 
 struct RandomMasks {
@@ -32,7 +35,8 @@ struct RandomMasks {
   std::unordered_set<std::string> steps = {};  // outputs of the earlier steps, which have no other readers
 };
 
-// For the nodes of a graph or a function; `outputs` are the names that are read outside.
+// For the nodes of a graph or a function, which must live as long as the result; `outputs` are the names that are read
+// outside.
 RandomMasks find_random_masks(const std::vector<ModelNode>& nodes, const std::unordered_set<std::string>& outputs);
 
 // The probabilities that only masks and divisions of masks read: stochastic depth divides by the probability to keep a

@@ -294,14 +294,44 @@ bool NetworkBuilder::absorb_pad(const ModelNode& source) {
 // One node for the steps in which exporters draw a mask.
 Status NetworkBuilder::add_mask(const ModelNode& source, const RandomMask& mask) {
   const ValueTable::Index like = table_.find(mask.like);
-  const ValueTable::Index probability = mask.probability.empty() ? like : table_.find(mask.probability);
+  const ValueTable::Index probability = table_.find(mask.probabilities());
   if (table_[like].unsupported || table_[probability].unsupported) return give_up(source, false), Status{};
   const auto drawn = drawn_mask(source, table_.dims(like), table_.known(probability), inputs_, masks_followed_);
   if (drawn) return infer(*drawn, op_Bernoulli);
+  // An initializer may be a single number whose role the file does not tell.
+  if (table_.dims(like) && !table_[probability].initializer) return add_steps_of(source, mask);
   unsupported_.add_message(
       fmt::format("{}: draws a random mask whose probability is not a single number known at compile time",
                   describe_in_module(source)));
   return give_up(source, false), Status{};
+}
+
+// A mask whose probabilities the network computes: numbers are drawn and compared.
+Status NetworkBuilder::add_steps_of(const ModelNode& source, const RandomMask& mask) {
+  const auto added = [&](const ModelNode& node) {
+    uses_.readers[node.outputs[0]].push_back(kWritten);
+    return add_node(node);
+  };
+  const RandomMask steps = mask;  // which is erased here
+  for (const ModelNode* step : steps.steps) masks_.steps.erase(step->outputs[0]);
+  masks_.by_output.erase(source.outputs[0]);
+  for (const ModelNode* step : steps.steps) PLIMSOLL_TRY(add_node(*step));
+  if (source.op != "Bernoulli") return add_node(source);
+  const auto part = [&](const char* op, std::vector<std::string> inputs) {
+    return ModelNode{.op = op,
+                     .name = source.name + "/" + op,
+                     .inputs = std::move(inputs),
+                     .outputs = {source.outputs[0] + "/" + op},
+                     .metadata = source.metadata};
+  };
+  const ModelNode random = part("RandomUniformLike", {steps.like});
+  const ModelNode compare = part("Less", {random.outputs[0], steps.like});
+  ModelNode cast = part("Cast", {compare.outputs[0]});
+  cast.outputs = source.outputs;
+  cast.attributes = {{.name = "to", .value = static_cast<int64_t>(ElementType::f32)}};
+  PLIMSOLL_TRY(added(random));
+  PLIMSOLL_TRY(added(compare));
+  return add_node(cast);
 }
 
 // A sequence is not a value of the network; its tensors are.
