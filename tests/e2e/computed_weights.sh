@@ -1,10 +1,6 @@
 # Values computed from weights without any sample: resized positions, normalized tables. The gradient of such a weight
 # is a sum over all its readers and over rounds. Each gradient is PyTorch's.
-. "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx numpy)
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
-export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
-preload with_torch torch onnx
+. "$PLIMSOLL_E2E/export.bash"
 
 cat >network.py <<'PY'
 import sys

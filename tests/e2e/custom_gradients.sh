@@ -1,11 +1,7 @@
 # A torch.autograd.Function whose backward() is the derivative of its forward() is exported like other code, and a
 # checkpoint like the function inside it: the trainer's gradients are PyTorch's. A Function with another backward() is
 # refused, because ONNX has no place for it.
-. "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx numpy)
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
-export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
-preload with_torch torch onnx onnxscript
+. "$PLIMSOLL_E2E/export.bash"
 
 cat >custom.py <<'PY'
 import torch
@@ -54,11 +50,8 @@ def make():
     torch.manual_seed(0)
     return Custom().train(), torch.randn(8, 6), torch.randint(0, 5, (8,))
 PY
-exporters="torchscript"
-[[ -z $(python_with torch onnx onnxscript) ]] || exporters+=" dynamo"
 for exporter in $exporters; do
-  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
-  preload with_torch torch onnx onnxscript
+  with_exporter $exporter
   "$with_torch" - "$exporter" 2>log <<'PY' || { cat log; fail "the exporter"; }
 import os, sys
 import plimsoll

@@ -1,10 +1,6 @@
 # plimsoll.export warns of modules whose evaluation in PyTorch is not that of a trainer: forward() has a branch on
 # self.training. It does not warn of dropouts and random masks, which a trainer evaluates as PyTorch does.
-. "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx numpy)
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
-export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
-preload with_torch torch onnx
+. "$PLIMSOLL_E2E/export.bash"
 
 cat >modules.py <<'PY'
 import warnings

@@ -1,11 +1,7 @@
 # plimsoll.export of a module that is called by names, as models of transformers are: a dict of arguments in any order,
 # constants among them, keyword-only arguments, labels that are the token ids themselves, a loss and scores, and a cache
 # for generation that is off during the export.
-. "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx numpy)
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
-export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
-preload with_torch torch onnx onnxscript
+. "$PLIMSOLL_E2E/export.bash"
 
 cat >network.py <<'PY'
 import types
@@ -46,17 +42,8 @@ def make():
     mask, bias = torch.ones(4, 6), torch.randn(4, 8)
     return Speaker().train(), {"labels": ids, "input_ids": ids, "gain": 2.0, "attention_mask": mask, "bias": bias}
 PY
-"$with_torch" - torchscript >exporters <<'PY'
-import inspect, torch
-print("torchscript")
-try:
-    import onnxscript
-    if "dynamo" in inspect.signature(torch.onnx.export).parameters: print("dynamo")
-except ImportError:
-    pass
-PY
-
-while read -r exporter; do
+for exporter in $exporters; do
+  with_exporter $exporter
   "$with_torch" - "$exporter" 2>log <<'PY' || { cat log; fail "the export by $exporter"; }
 import sys
 import plimsoll
@@ -100,7 +87,7 @@ model, example = make()
 rows = plimsoll.check(model, example, None, "trainer")
 assert all(row.is_good(1e-4) for row in rows) and sum(row.kind == "gradient" for row in rows) == 5, rows
 PY
-done <exporters
+done
 
 # Targets of CTC that are concatenated by a mask, and a loss beside other outputs that are copies of its scores.
 cat >speech.py <<'PY'

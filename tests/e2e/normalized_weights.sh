@@ -1,13 +1,7 @@
 # Convolutions whose weights are normalized in forward(): weight standardization as timm and as people write it, by
 # batch, group and layer normalization of the weight, weight_norm and spectral_norm. Each gradient is PyTorch's, by both
 # exporters. A module that keeps a state from step to step is refused, unless the caller permits that the state stays.
-. "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx onnxscript numpy)
-exporters="torchscript dynamo"
-[[ -n $with_torch ]] || { with_torch=$(python_with torch onnx numpy); exporters=torchscript; }
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
-export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
-preload with_torch torch onnx onnxscript
+. "$PLIMSOLL_E2E/export.bash"
 
 cat >network.py <<'PY'
 import sys
@@ -98,6 +92,7 @@ else:
     assert {row.name for row in rows if row.kind == "gradient"} == set(trained) and not wrong, wrong
 PY
 for exporter in $exporters; do
+  with_exporter $exporter
   "$with_torch" network.py export $exporter >log 2>&1 || { tail -30 log; fail "$exporter"; }
   expect 0 plimsoll inspect $exporter.onnx
   ! grep warning err || fail "$exporter: a warning about a model that was exported right"

@@ -1,11 +1,7 @@
 # plimsoll.export tells the compiler what is trained: no buffer, no frozen parameter, and no statistics of a
 # normalization in evaluation mode. plimsoll.check then finds that the trainer's gradients are PyTorch's.
-. "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx numpy)
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
-export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
-without_torch=$with_torch
-preload with_torch torch onnx onnxscript
+. "$PLIMSOLL_E2E/export.bash"
+without_torch=$(python_with torch onnx numpy)
 
 cat >network.py <<'PY'
 import torch
@@ -93,11 +89,8 @@ assert not any(row.is_good(1e-4) for row in doubled if row.kind == "gradient"), 
 PY
 }
 
-exporters="torchscript"
-[[ -z $(python_with torch onnx onnxscript) ]] || exporters+=" dynamo"
 for exporter in $exporters; do
-  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
-  preload with_torch torch onnx onnxscript
+  with_exporter $exporter
   for in_eval in False True; do
     name=${exporter}_$in_eval
     export_as $name $in_eval $exporter
@@ -139,9 +132,7 @@ def make():
     return model, torch.randint(0, 3, (8, 6)), torch.randint(0, 5, (8,))
 PY
 for exporter in $exporters; do
-  with_torch=$(python_with torch onnx numpy)
-  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
-  preload with_torch torch onnx onnxscript
+  with_exporter $exporter
   "$with_torch" - "$exporter" 2>log <<'PY' || { cat log; fail "the exporter"; }
 import json, sys
 import onnx, plimsoll
@@ -209,9 +200,7 @@ def make():
     return Unread().train(), (torch.randn(8, 8), torch.ones(8, 3), None, torch.randn(8, 8)), torch.randint(0, 5, (8,))
 PY
 for exporter in $exporters; do
-  with_torch=$(python_with torch onnx numpy)
-  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
-  preload with_torch torch onnx onnxscript
+  with_exporter $exporter
   "$with_torch" -c "import sys, plimsoll; from unread import make
 plimsoll.export(*make()[:2], 'unread.onnx', exporter='$exporter')" \
     2>log || { cat log; fail "the exporter"; }
@@ -325,8 +314,7 @@ for exporter in "dynamo", "torchscript":
         assert "torch.autograd.grad" in str(error) and "torch.func.jvp" in str(error), error
 PY
 if [[ $exporters == *dynamo* ]]; then
-  with_torch=$(python_with torch onnx onnxscript)
-  preload with_torch torch onnx onnxscript
+  with_exporter dynamo
   "$with_torch" longest.py 2>log || { cat log; fail "what to do about an exporter's error"; }
 fi
 
@@ -401,9 +389,7 @@ except ValueError as error:
     assert type(error) is ValueError and "torch.autograd.grad" in str(error), error
 PY
 for exporter in $exporters; do
-  with_torch=$(python_with torch onnx numpy)
-  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx onnxscript)
-  preload with_torch torch onnx onnxscript
+  with_exporter $exporter
   "$with_torch" unchanged.py $exporter 2>log || { cat log; fail "the module is not left or not written as it was"; }
 done
 
@@ -531,7 +517,5 @@ for exporter in sys.argv[1:]:
     onnx.save(proto, "unknown.onnx")
     refuses(Mixed(), "unknown.onnx", "no initializer 'unused.weight'")
 PY
-with_torch=$(python_with torch onnx numpy)
-[[ $exporters != *dynamo* ]] || with_torch=$(python_with torch onnx onnxscript)
-preload with_torch torch onnx onnxscript
+with_exporter ${exporters##* }
 $with_torch loaded.py $exporters 2>log || { cat log; fail "load"; }

@@ -1,10 +1,6 @@
 # Random numbers in forward() that plimsoll.export writes as functions of uniform and normal ones, and masks whose
 # probabilities the network computes. They have their distribution in training and in evaluation.
-. "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx numpy)
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
-export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
-preload with_torch torch onnx onnxscript
+. "$PLIMSOLL_E2E/export.bash"
 
 # Each result is how much a mean differs from its expectation by more than six of its standard deviations, so it is 0,
 # and 1 more if two draws are equal.
@@ -64,11 +60,8 @@ np.save("x.npy", x.numpy())
 np.save("zeros.npy", np.zeros((SAMPLES, violations.shape[1]), np.float32))
 PY
 
-exporters=torchscript
-[[ -z $(python_with torch onnx numpy onnxscript) ]] || exporters+=" dynamo"
 for exporter in $exporters; do
-  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx numpy onnxscript)
-  preload with_torch torch onnx onnxscript
+  with_exporter $exporter
   "$with_torch" network.py $exporter 2>log || { cat log; fail "the exporter"; }
   build_trainer $exporter net.onnx --batch 8 --loss mse --optimizer sgd
   expect 0 $exporter/build/train --data npy:x.npy,zeros.npy --eval-data npy:x.npy,zeros.npy --epochs 1 --lr 0 \

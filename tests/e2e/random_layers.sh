@@ -1,10 +1,6 @@
 # Layers of PyTorch that draw random numbers, written by plimsoll.export: dropouts of whole channels and between
 # recurrent layers, alpha dropouts, random slopes. What they do in training, and that evaluation is PyTorch's.
-. "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx numpy)
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
-export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
-preload with_torch torch onnx onnxscript
+. "$PLIMSOLL_E2E/export.bash"
 
 # All inputs are 1. In training the mean of a channel is then 0 or 2, and an element or a channel of an alpha dropout
 # has one of two values, too, so the product of the distances to both is 0, and each sample has both. In evaluation the
@@ -69,11 +65,8 @@ assert (evaluated > 1).all()
 np.save("evaluated.npy", evaluated)
 PY
 
-exporters=torchscript
-[[ -z $(python_with torch onnx numpy onnxscript) ]] || exporters+=" dynamo"
 for exporter in $exporters; do
-  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx numpy onnxscript)
-  preload with_torch torch onnx onnxscript
+  with_exporter $exporter
   "$with_torch" network.py $exporter 2>log || { cat log; fail "the exporter"; }
   build_trainer $exporter net.onnx --batch 8 --loss mse --optimizer sgd
   expect 0 $exporter/build/train --data npy:x.npy,zeros.npy --eval-data npy:x.npy,evaluated.npy --epochs 1 --lr 0 \

@@ -1,11 +1,7 @@
 # plimsoll.export writes losses for which TorchScript's exporter has no form. The gradients of a step are PyTorch's,
 # also where a sigmoid is 0 or 1 to the last bit and its logarithm is not finite; by dynamo's exporter, too, and in the
 # files of PyTorch's own exporters.
-. "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx numpy)
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
-export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
-preload with_torch torch onnx onnxscript
+. "$PLIMSOLL_E2E/export.bash"
 
 cat >losses.py <<'PY'
 import functools
@@ -100,11 +96,8 @@ for name, weight in model.named_parameters():
     assert wrong <= 2e-5 * most, (name, wrong, most)
 PY
 
-exporters=torchscript
-[[ -z $(python_with torch onnx numpy onnxscript) ]] || exporters+=" dynamo"
 for exporter in $exporters; do
-  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx numpy onnxscript)
-  preload with_torch torch onnx onnxscript
+  with_exporter $exporter
   for plain in "" plain; do
     export_losses $exporter $plain
     build_trainer $exporter$plain net.onnx --batch 8 --loss output --optimizer sgd --assume trainable

@@ -1,10 +1,6 @@
 # plimsoll.export writes modules that PyTorch's exporters write as something else, and the gradients of a step are
 # PyTorch's. It refuses those that no file can hold, and names them.
-. "$PLIMSOLL_E2E/trainer.bash"
-with_torch=$(python_with torch onnx numpy)
-[[ -n $with_torch ]] || { echo "skipped: no Python here has torch and onnx"; exit 77; }
-export PYTHONPATH=$PLIMSOLL_SOURCE/python PYTHONDONTWRITEBYTECODE=1
-preload with_torch torch onnx onnxscript
+. "$PLIMSOLL_E2E/export.bash"
 
 cat >calls.py <<'PY'
 import torch
@@ -369,11 +365,8 @@ frozen = nn.Embedding(9, 4, scale_grad_by_freq=True).requires_grad_(False)  # wh
 plimsoll.export(nn.Sequential(frozen, nn.Linear(4, 3)), (ids,), "frozen.onnx", exporter=sys.argv[1])
 PY
 
-exporters=torchscript
-[[ -z $(python_with torch onnx numpy onnxscript) ]] || exporters+=" dynamo"
 for exporter in $exporters; do
-  [[ $exporter == torchscript ]] || with_torch=$(python_with torch onnx numpy onnxscript)
-  preload with_torch torch onnx onnxscript
+  with_exporter $exporter
   "$with_torch" - $exporter 2>log <<'PY' || { cat log; fail "the exporter"; }
 import sys
 import numpy as np, plimsoll
