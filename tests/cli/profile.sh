@@ -100,9 +100,9 @@ on_terminal $compile -o nothing_missing >again.out
 # Tasks that run on f32 copies are counted; if they are most of the arithmetic, bf16 does not save time.
 profiler copies 's/"name":"/&widened_/g'
 export XDG_CACHE_HOME=$PWD/of_copies PLIMSOLL_PROFILER=$PWD/copies
-expect 0 plimsoll plan net.onnx --batch 8 --precision bf16 --costs profiled -o x.json
+expect 0 plimsoll plan $net --batch 8 --precision bf16 --costs profiled -o x.json
 says "tasks run on f32 copies; bf16 saves memory here, not time: products are no faster than in fp32"
-expect 0 plimsoll plan net.onnx --batch 8 --costs profiled -o x.json
+expect 0 plimsoll plan $net --batch 8 --costs profiled -o x.json
 ! grep "f32 copies" err || fail "copies of a plan in fp32"
 unset PLIMSOLL_PROFILER
 # Modelled times do not show it. Of this machine, the processor's features tell; a named device may be another one.
