@@ -30,9 +30,9 @@ def warn_of_differences(torch, model, arguments):
     if found:
         more = f" and {len(found) - 4} more" if len(found) > 4 else ""
         warnings.warn(
-            f"{', '.join(found[:4])}{more}: forward() computes something else after eval(). The file has what it "
-            "computes in training, and a trainer's evaluations and predictions do, too. For PyTorch's, copy the "
-            "trained weights into the module (plimsoll.load) and evaluate it there",
+            f"{', '.join(found[:4])}{more}: forward() computes something else after eval(). The file has the form for "
+            "training, and a trainer evaluates and predicts with it, too. To evaluate as PyTorch does, copy the "
+            "trained weights into the module: plimsoll.load()",
             stacklevel=3)
 
 
@@ -78,10 +78,10 @@ class _Runs:
                 return forward(*args, **kwargs)
             others = self._copies((args, kwargs))  # forward() may write into its arguments
             buffers = [(buffer, buffer.clone()) for buffer in module.buffers()]
-            self.masks.drawn = 0
+            drawn_before = self.masks.drawn
             self.torch.manual_seed(0)
             result = forward(*args, **kwargs)
-            drew_masks = self.masks.drawn > 0
+            drew_masks = self.masks.drawn > drawn_before
             for buffer, values in buffers:
                 buffer.copy_(values)
             inner = any(other != path and other.startswith(path and f"{path}.") for other in self.differing)

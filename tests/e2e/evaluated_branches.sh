@@ -5,7 +5,7 @@
 cat >modules.py <<'PY'
 import warnings
 import plimsoll, torch
-from plimsoll import evaluation
+from plimsoll import evaluation, examples
 from torch import nn
 from torch.nn import functional as F
 
@@ -60,12 +60,21 @@ class Outer(nn.Module):
         return self.inner(input=self.first(x.mul_(scale if self.training else float(scale))))
 
 
+class Masked(Outer):
+    """Draws its mask before the inner module runs."""
+
+    def forward(self, input):
+        mask = (torch.rand_like(input) < 0.7).to(input.dtype) / 0.7 if self.training else 1
+        return self.inner(input) * mask
+
+
 same = {
     "bernoulli_": OnlyInTraining(per_sample(lambda like: like.bernoulli_(0.7))),
     "bernoulli": OnlyInTraining(per_sample(lambda like: torch.bernoulli(torch.full_like(like, 0.7)))),
     "rand() < p": OnlyInTraining(per_sample(lambda like: (torch.rand_like(like) < 0.7).to(like.dtype))),
     "floor(rand() + p)": OnlyInTraining(per_sample(lambda like: (0.7 + torch.rand_like(like)).floor_())),
     "functions": Functional(),
+    "a mask around others": Masked(InBothModes(lambda x, training: x.sin())),
     "noise in both modes": InBothModes(lambda x, training: x + torch.randn_like(x)),
     "more outputs in training": InBothModes(lambda x, training: (x.sin(), x.cos()) if training else x.sin()),
     "a buffer": nn.BatchNorm1d(12),
@@ -92,7 +101,7 @@ def warned_of(model, *arguments):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         evaluation.warn_of_differences(torch, model, arguments)
-    assert modes == [module.training for module in model.modules()] and "forward" not in vars(model)
+    assert modes == [module.training for module in model.modules()]
     assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
     assert len(caught) <= 1, caught
     return str(caught[0].message).partition(": forward()")[0] if caught else ""
@@ -109,6 +118,10 @@ for name, inner in different.items():
 five = nn.Sequential(*(OnlyInTraining(lambda x: 2 * x) for _ in range(5)))
 assert warned_of(five, x).endswith("'3' (OnlyInTraining) and 1 more")
 
+named = Outer(different["noise"]).train()
+with examples.given(torch, named, {"scale": 2.0, "x": x}) as tensors:
+    assert warned_of(named, *tensors) == "'inner' (OnlyInTraining)"
+assert all("forward" not in vars(module) for module in named.modules())
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     plimsoll.export(Outer(different["noise"]).train(), x, "net.onnx", exporter="torchscript")  # this line
