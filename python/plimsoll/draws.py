@@ -32,7 +32,8 @@ def _exponential_(torch, input, lambd=1.0, *, generator=None):  # noqa: A002: he
 
 
 def _uniform_(torch, input, *bounds, generator=None, **named):  # noqa: A002
-    low, high = (*bounds, *(named[name] for name in ("from", "to") if name in named), *(0.0, 1.0)[len(bounds):])[:2]
+    low = bounds[0] if bounds else named.get("from", 0.0)  # a keyword of Python, so no parameter can have this name
+    high = bounds[1] if len(bounds) > 1 else named.get("to", 1.0)
     drawn = torch.rand_like(input)
     return input.copy_(drawn if (low, high) == (0, 1) else drawn * (high - low) + low)
 

@@ -319,7 +319,7 @@ Status NetworkBuilder::add_steps_of(const ModelNode& source, const RandomMask& m
   if (source.op != "Bernoulli") return add_node(source);
   const auto part = [&](const char* op, std::vector<std::string> inputs) {
     return ModelNode{.op = op,
-                     .name = source.name + "/" + op,
+                     .name = (source.name.empty() ? source.outputs[0] : source.name) + "/" + op,
                      .inputs = std::move(inputs),
                      .outputs = {source.outputs[0] + "/" + op},
                      .metadata = source.metadata};
