@@ -11,7 +11,10 @@ def _forms(torch):
     return {
         torch.nn.functional.gumbel_softmax: functools.partial(_gumbel_softmax, torch),
         of.exponential_: functools.partial(_exponential_, torch),
+        of.normal_: functools.partial(_normal_, torch),
+        of.log_normal_: functools.partial(_log_normal_, torch),
         of.uniform_: functools.partial(_uniform_, torch),
+        of.bernoulli_: functools.partial(_bernoulli_, torch),
         torch.normal: functools.partial(_normal, torch),
         torch.multinomial: functools.partial(_multinomial, torch),
         of.multinomial: functools.partial(_multinomial, torch),
@@ -27,15 +30,38 @@ def _exponential(torch, like):
     return -torch.log(torch.rand_like(like).clamp(min=SMALLEST))
 
 
+# The tensors that these fill are zeros first: an exporter may write the memory of a new one as a constant, which the
+# compiler can then repeat for each sample.
 def _exponential_(torch, input, lambd=1.0, *, generator=None):  # noqa: A002: here and below PyTorch's names
-    return input.copy_(_exponential(torch, input) / lambd)
+    zeros = input.zero_()
+    return zeros.add_(_exponential(torch, zeros) / lambd)
+
+
+def _normal_(torch, input, mean=0, std=1, *, generator=None):  # noqa: A002
+    zeros = input.zero_()
+    return zeros.add_(torch.randn_like(zeros) * std + mean)
+
+
+def _log_normal_(torch, input, mean=1, std=2, *, generator=None):  # noqa: A002
+    zeros = input.zero_()
+    return zeros.add_(torch.exp(torch.randn_like(zeros) * std + mean))
 
 
 def _uniform_(torch, input, *bounds, generator=None, **named):  # noqa: A002
     low = bounds[0] if bounds else named.get("from", 0.0)  # a keyword of Python, so no parameter can have this name
     high = bounds[1] if len(bounds) > 1 else named.get("to", 1.0)
-    drawn = torch.rand_like(input)
-    return input.copy_(drawn if (low, high) == (0, 1) else drawn * (high - low) + low)
+    zeros = input.zero_()
+    if (low, high) == (0, 1):
+        return zeros.copy_(torch.rand_like(zeros))  # the compiler recognizes a random mask that is made of it
+    return zeros.add_(torch.rand_like(zeros) * (high - low) + low)
+
+
+def _bernoulli_(torch, input, p=0.5, *, generator=None):  # noqa: A002
+    """PyTorch 1's exporter refuses it, and dynamo's where `p` is a tensor."""
+    if not isinstance(p, torch.Tensor) and not torch.__version__.startswith("1."):
+        return input.bernoulli_(p)
+    zeros = input.zero_()
+    return zeros.copy_((torch.rand_like(zeros) < p).to(zeros.dtype))
 
 
 def _gumbel_softmax(torch, logits, tau=1, hard=False, eps=1e-10, dim=-1):

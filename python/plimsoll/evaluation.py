@@ -178,6 +178,8 @@ def _evaluated(torch, function, args, kwargs):
         return args[0].clone() if _is_one_number(args[0]) else function(*args)
     if function == torch.Tensor.bernoulli_:
         (mean, *_) = (*args[1:], kwargs.get("p", 0.5))
+        if not _is_one_number(mean):
+            return function(*args, **kwargs)
         return args[0].copy_(mean) if isinstance(mean, torch.Tensor) else args[0].fill_(mean)
     if _keeps_no_statistics(torch, function, args, kwargs):
         return function(*args, **kwargs)

@@ -22,6 +22,7 @@ def _forms(torch):
     forms = {function: functools.partial(form, torch) for form, functions in places.items() for function in functions}
     for function in (torch.roll, of.roll):
         forms[function] = functools.partial(_roll, torch, function)
+    forms[of.new] = functools.partial(_new, torch, of.new)
     return forms
 
 
@@ -30,7 +31,15 @@ def form_of(torch, function):
     return _forms(torch).get(function)
 
 
-def _channel_shuffle(torch, input, groups):  # noqa: A002: here and below PyTorch's names
+def _new(torch, new, input, *sizes, **options):  # noqa: A002: here and below PyTorch's names
+    """Tensor.new(): the exporter keeps the memory of the example's as a constant."""
+    are_sizes = all(isinstance(size, int) or type(size) == torch.Tensor and size.dim() == 0 for size in sizes)
+    if sizes and not options and (are_sizes or type(sizes[0]) == torch.Size):
+        return input.new_empty(*sizes)
+    return new(input, *sizes, **options)
+
+
+def _channel_shuffle(torch, input, groups):  # noqa: A002
     sizes = [int(size) for size in input.shape[1:]]
     apart = input.reshape(-1, groups, sizes[0] // groups, *sizes[1:])
     return apart.transpose(1, 2).reshape(-1, *sizes)

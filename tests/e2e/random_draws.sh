@@ -25,11 +25,14 @@ class Draws(nn.Module):
         self.has_mean(lambda: torch.empty_like(x).uniform_(-1, 3), 1, 4 / math.sqrt(12))
         self.has_mean(lambda: torch.empty_like(x).uniform_(to=2), 1, 2 / math.sqrt(12))
         self.has_mean(lambda: torch.normal(3 * x, 0.5), 3, 0.5)
+        self.has_mean(lambda: x.new(x.size()).normal_(2, 3), 2, 3)
+        self.has_mean(lambda: x.new(x.size(0), ELEMENTS).log_normal_(0, 0.5), math.exp(1 / 8), 0.61)
         self.has_mean(lambda: (torch.normal(x, 2 * x) - 1) ** 2, 4, 4 * math.sqrt(2))
         self.has_mean(lambda: torch.distributions.Laplace(2 * x, 3.0).rsample(), 2, 3 * math.sqrt(2))
         self.has_mean(lambda: torch.distributions.Gumbel(x, 1.0).rsample(), 1 + 0.5772, math.pi / math.sqrt(6))
         rising = x.cumsum(1) / ELEMENTS  # from 0 to 1
         self.has_mean(lambda: torch.bernoulli(rising) * rising, 1 / 3, math.sqrt(4 / 45))
+        self.has_mean(lambda: torch.empty_like(x).bernoulli_(rising) * rising, 1 / 3, math.sqrt(4 / 45))
         self.has_mean(lambda: (torch.rand_like(x) < rising).to(x.dtype) * rising, 1 / 3, math.sqrt(4 / 45))
         self.has_mean(lambda: torch.floor(3 + rising + torch.rand_like(x)), 3.5, 0.5)
         three = torch.tensor([0.2, 0.3, 0.5]) * x[:, :, None]  # the mean of the class is 1.3, its variance 0.61

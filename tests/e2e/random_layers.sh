@@ -15,6 +15,17 @@ SCALE = 1 / math.sqrt((1 - P) * (1 + P * ALPHA ** 2))
 DROPPED, KEPT = SCALE * ALPHA * (1 - P), SCALE * (1 - ALPHA * P)
 
 
+class Masked(nn.Module):
+    """As stochastic depth is written."""
+
+    def __init__(self, draw):
+        super().__init__()
+        self.draw = draw
+
+    def forward(self, x):
+        return x * (self.draw(x) / 0.5) if self.training else x
+
+
 class Packed(nn.LSTM):
     def forward(self, x):
         lengths = (x.abs().sum(2) > 0).sum(1) - 3
@@ -26,6 +37,10 @@ class RandomLayers(nn.Module):
     def __init__(self):
         super().__init__()
         self.channels = nn.ModuleList([nn.Dropout1d(0.5), nn.Dropout2d(0.5), nn.Dropout3d(0.5)])
+        self.masked = nn.ModuleList([
+            Masked(lambda x: torch.empty_like(x).bernoulli_(0.5)),
+            Masked(lambda x: (x.new_empty(x.shape[0], 64).uniform_() < 0.5).to(x.dtype)),
+        ])
         self.alpha, self.feature_alpha = nn.AlphaDropout(P), nn.FeatureAlphaDropout(P)
         self.slopes = nn.RReLU(0.1, 2.1)
         self.recurrent = nn.ModuleList([nn.LSTM(24, 6, 2, dropout=0.5, batch_first=True),
@@ -33,12 +48,14 @@ class RandomLayers(nn.Module):
         self.register_buffer("one", torch.ones(1))  # equal calls might become one
         if sys.argv[1] == "torchscript":  # dynamo's exporter cannot pack
             self.recurrent.append(Packed(24, 6, 3, dropout=0.5, bidirectional=True, batch_first=True))
-        self.bias = nn.Parameter(torch.zeros(6 + len(self.recurrent)))
+        self.bias = nn.Parameter(torch.zeros(8 + len(self.recurrent)))
 
     def forward(self, x):  # [N,64,24]
         results = []
         for dropout, shape in zip(self.channels, ((24,), (4, 6), (2, 3, 4))):
             results.append((dropout(x.reshape(-1, 64, *shape)).flatten(2).mean(2), 0, 2))
+        for masked in self.masked:
+            results.append((masked(x[:, :, 0]), 0, 2))
         results.append((self.alpha(x).flatten(1), DROPPED, KEPT))
         results.append((self.feature_alpha(x.reshape(-1, 64, 4, 6)).flatten(2).mean(2), DROPPED, KEPT))
         wrong = [((each - dropped) * (kept - each)).abs().mean(1) + (each.amax(1) - each.amin(1) < 1).to(x.dtype)
