@@ -14,7 +14,7 @@ import functools
 import inspect
 import warnings
 
-from . import state
+from . import examples, state
 
 
 def warn_of_differences(torch, model, arguments):
@@ -24,10 +24,12 @@ def warn_of_differences(torch, model, arguments):
         return
     try:
         model = state.copy_of(torch, model)
-        found = _differing(torch, model, arguments, suspects)
+        if not _differing(torch, model, arguments, {""}):  # the whole first, which is enough for most
+            return
+        differing = _differing(torch, model, arguments, suspects)
     except Exception:  # modules that cannot be copied, or that take other arguments in training
         return
-    if found:
+    if found := [f"'{path}' ({kind})" if path else kind for path, kind in differing.items() if kind is not None]:
         more = f" and {len(found) - 4} more" if len(found) > 4 else ""
         warnings.warn(
             f"{', '.join(found[:4])}{more}: forward() computes something else after eval(). The file has the form for "
@@ -50,14 +52,17 @@ def _mentions_training(kind):
 
 
 def _differing(torch, model, arguments, suspects):
-    """The innermost of the suspects that compute something else after eval()."""
+    """The innermost of the suspects that compute something else after eval(): the class of each by its path, or None if
+    that is not certain, because it draws masks or fails after eval()."""
     runs = _Runs(torch)
-    for path, module in list(model.named_modules()):
-        if path in suspects:
-            module.forward = runs.both(path, module)
-    with torch.random.fork_rng(), torch.no_grad(), _as_evaluated(torch, runs.masks):
-        model(*arguments)
-    return [f"'{path}' ({kind})" if path else kind for path, kind in runs.differing.items() if kind is not None]
+    with contextlib.ExitStack() as contexts:
+        for path, module in list(model.named_modules()):
+            if path in suspects:
+                contexts.enter_context(examples.calling(module, runs.both(path, module)))
+        for context in (torch.random.fork_rng(), torch.no_grad(), _as_evaluated(torch, runs.masks)):
+            contexts.enter_context(context)
+        model(*runs.copies(arguments))
+    return runs.differing
 
 
 class _Runs:
@@ -65,7 +70,7 @@ class _Runs:
 
     def __init__(self, torch):
         self.torch, self.masks = torch, _Masks()
-        self.differing = {}  # the class of the module by its path; None: a mask of its own may be the reason
+        self.differing = {}
         self.is_evaluating = False
 
     def both(self, path, module):
@@ -76,7 +81,7 @@ class _Runs:
         def run(*args, **kwargs):
             if self.is_evaluating:
                 return forward(*args, **kwargs)
-            others = self._copies((args, kwargs))  # forward() may write into its arguments
+            others = self.copies((args, kwargs))  # forward() may write into its arguments
             buffers = [(buffer, buffer.clone()) for buffer in module.buffers()]
             drawn_before = self.masks.drawn
             self.torch.manual_seed(0)
@@ -85,20 +90,23 @@ class _Runs:
             for buffer, values in buffers:
                 buffer.copy_(values)
             inner = any(other != path and other.startswith(path and f"{path}.") for other in self.differing)
-            if not inner and not self._is_same_after_eval(module, forward, others, result):
-                self.differing[path] = None if drew_masks else type(module).__name__
+            if inner:
+                return result
+            try:
+                is_same, is_certain = self._is_same_after_eval(module, forward, others, result), not drew_masks
+            except Exception:  # an inner module may return something else then
+                is_same = is_certain = False
+            if not is_same:
+                self.differing[path] = type(module).__name__ if is_certain else None
             return result
 
         return run
 
     def _is_same_after_eval(self, module, forward, arguments, result):
         args, kwargs = arguments
-        try:
-            with self._evaluating(module):
-                self.torch.manual_seed(0)
-                evaluated = self._tensors(forward(*args, **kwargs))
-        except Exception:
-            return True
+        with self._evaluating(module):
+            self.torch.manual_seed(0)
+            evaluated = self._tensors(forward(*args, **kwargs))
         # One mode may have more outputs, such as those of auxiliary classifiers.
         fewer, more = sorted((evaluated, self._tensors(result)), key=len)
         return all(any(_are_close(self.torch, each, other) for other in more) for each in fewer)
@@ -114,7 +122,7 @@ class _Runs:
             for each, training in modes.items():
                 each.training = training
 
-    def _copies(self, values):
+    def copies(self, values):
         copy = lambda value: value.clone() if isinstance(value, self.torch.Tensor) else value  # noqa: E731
         return self.torch.utils._pytree.tree_map(copy, values)
 
