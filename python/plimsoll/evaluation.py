@@ -1,8 +1,8 @@
 """Finds modules whose evaluation in PyTorch is not that of a trainer.
 
 The file of a module in training mode holds the training branch of each `if self.training`. A trainer evaluates this
-file with running statistics, without dropout, and with the mean of each random mask. All else is as in training, also
-noise that only training adds. So each module with such a branch runs twice on the example:
+file with running statistics, without dropout, and with the mean of each random mask. All else is as in training,
+including noise that only training adds. So each module with such a branch runs twice on the example:
 
     in training mode, but dropouts, masks and statistics as a trainer evaluates them ─┐
                                                                                       ├─► if they differ: a warning
@@ -204,7 +204,7 @@ _OFF = {"training": False, "train": False, "dropout_p": 0.0}  # the parameters t
 
 
 def _random_part(torch, function, args):
-    """The name of such a parameter of this function, and its place among the arguments; None, 0 for other functions."""
+    """Which of these parameters the function has, and its place among the arguments. None, 0: it has none of them."""
     if function in (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu):
         return "train", 6 if isinstance(args[3], bool) else 7  # 7: of a packed sequence
     if function == getattr(torch.nn.functional, "scaled_dot_product_attention", None):

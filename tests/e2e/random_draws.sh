@@ -19,7 +19,7 @@ class Draws(nn.Module):
         self.bias = nn.Parameter(torch.zeros(1))
 
     def forward(self, x):  # [N,4096] of 1
-        self.violations, self.x = [], x
+        self.violations = []
         self.has_mean(lambda: torch.empty_like(x).exponential_(), 1, 1)
         self.has_mean(lambda: x.clone().exponential_(0.25), 4, 4)
         self.has_mean(lambda: torch.empty_like(x).uniform_(-1, 3), 1, 4 / math.sqrt(12))
@@ -66,14 +66,5 @@ PY
 for exporter in $exporters; do
   with_exporter $exporter
   "$with_torch" network.py $exporter 2>log || { cat log; fail "the exporter"; }
-  build_trainer $exporter net.onnx --batch 8 --loss mse --optimizer sgd
-  expect 0 $exporter/build/train --data npy:x.npy,zeros.npy --eval-data npy:x.npy,zeros.npy --epochs 1 --lr 0 \
-    --metrics metrics.jsonl
-  "$with_torch" - <<'PY' || { cat metrics.jsonl; fail "$exporter: what is drawn is not PyTorch's"; }
-import json
-records = [json.loads(line) for line in open("metrics.jsonl")]
-losses = [each["loss"] for each in records if "loss" in each]
-(evaluated,) = [each["eval_loss"] for each in records if "eval_loss" in each]
-assert len(losses) == 8 and max(losses) < 1e-9 and evaluated < 1e-9, (losses, evaluated)
-PY
+  losses_are_zero $exporter zeros.npy || fail "$exporter: what is drawn is not PyTorch's"
 done

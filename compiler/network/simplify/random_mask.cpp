@@ -87,8 +87,8 @@ class Finder {
     return std::nullopt;
   }
 
-  // The first steps of a mask, if these numbers are drawn in [0, 1). Tensor.uniform_() writes them into a tensor, which
-  // the exporters of plimsoll.export make an Expand to the tensor's shape, or a CastLike.
+  // The first steps of a mask, if these numbers are drawn in [0, 1). plimsoll.export copies the numbers of
+  // Tensor.uniform_() into the tensor. Exporters write the copy as an Expand to the tensor's shape, or as a CastLike.
   std::optional<RandomMask> drawn_as(const std::string& numbers) const {
     const ModelNode* random = maker(numbers);
     const ModelNode* written = nullptr;

@@ -306,7 +306,7 @@ Status NetworkBuilder::add_mask(const ModelNode& source, const RandomMask& mask)
   return give_up(source, false), Status{};
 }
 
-// A mask whose probabilities the network computes: numbers are drawn and compared.
+// Draws random numbers and compares them with the probabilities, which the network computes.
 Status NetworkBuilder::add_steps_of(const ModelNode& source, const RandomMask& mask) {
   const auto added = [&](const ModelNode& node) {
     uses_.readers[node.outputs[0]].push_back(kWritten);
