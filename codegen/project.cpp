@@ -32,7 +32,8 @@ constexpr KernelFile kKernelFiles[] = {
 #undef KERNEL
 
 // A folder of runtime/ is a backend if it contains this file: the text of CMakeLists.txt, with {PROGRAM} and {RUNTIME}
-// in place of the source lists. No other list of backends exists.
+// in place of the source lists, and {TYPES} and {MOST_ELEMENTS} in place of facts about the operands. No other list of
+// backends exists.
 constexpr std::string_view kTemplate = "trainer.cmake";
 
 // Defines the stamp symbol that program.cpp references.
@@ -130,6 +131,24 @@ std::string list_of_sources(const std::vector<GeneratedFile>& files, std::string
   return list;
 }
 
+// What the kernels are compiled for (runtime/compiled_types.h): the types of their operands, and the number of elements
+// of the largest in a whole round, with the padding of its layout.
+struct Operands {
+  std::set<std::string_view> types;
+  int64_t most_elements = 0;
+};
+
+Operands operands_of(const Source& source) {
+  Operands all;
+  for (const KernelUse& use : source.kernels.uses)
+    for (const Operand& operand : use.task.operands) {
+      if (operand.access == Access::absent) continue;
+      all.types.insert(name_of(operand.type.type));
+      all.most_elements = std::max(all.most_elements, operand.type.at(source.plan.sub_batch).padded_elements());
+    }
+  return all;
+}
+
 std::string inputs_text(const Source& source) {
   std::string text;
   for (const TensorId id : source.graph.inputs) {
@@ -191,6 +210,9 @@ std::vector<GeneratedFile> project_files(const Source& source, const std::vector
   std::vector<GeneratedFile> files = carried(source, backend);
   std::string cmake = replaced(backend.project, "{PROGRAM}", list_of_sources(sources, "    "));
   cmake = replaced(std::move(cmake), "{RUNTIME}", list_of_sources(files, "    "));
+  const Operands operands = operands_of(source);
+  cmake = replaced(std::move(cmake), "{TYPES}", fmt::format("{}", fmt::join(operands.types, " ")));
+  cmake = replaced(std::move(cmake), "{MOST_ELEMENTS}", std::to_string(operands.most_elements));
   files.push_back({"CMakeLists.txt", std::move(cmake)});
   files.push_back({"README.md", readme(source)});
   return files;

@@ -48,7 +48,9 @@ plimsoll_check_toolkit(${CUDNN_INCLUDE_DIR})
 
 plimsoll_trainer(cuda
   PROGRAM{PROGRAM}
-  RUNTIME{RUNTIME})
+  RUNTIME{RUNTIME}
+  TYPES {TYPES}
+  MOST_ELEMENTS {MOST_ELEMENTS})
 if(NOT PLIMSOLL_RUNTIME)
   target_include_directories(plimsoll_cuda PRIVATE ${CUDNN_INCLUDE_DIR} ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_options(plimsoll_cuda PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O2>)

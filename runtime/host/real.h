@@ -4,6 +4,7 @@
 
 #include "runtime/attrs/tensor.h"
 #include "runtime/attrs/bf16.h"
+#include "runtime/compiled_types.h"
 #include "runtime/typed.h"
 
 namespace plimsoll::host {
@@ -11,13 +12,15 @@ namespace plimsoll::host {
 // Calls body(T{}), where T is float or Bf16.
 template <class Body>
 decltype(auto) by_real(DataType type, Body body) {
-  return type == DataType::bf16 ? body(Bf16{}) : body(float{});
+  if constexpr (kHasBf16) return type == DataType::bf16 ? body(Bf16{}) : body(float{});
+  else return require_compiled(type), body(float{});
 }
 
 // by_type(), and Bf16.
 template <class Body>
 decltype(auto) by_any_type(DataType type, Body body) {
-  return type == DataType::bf16 ? body(Bf16{}) : by_type(type, body);
+  if constexpr (kHasBf16) return type == DataType::bf16 ? body(Bf16{}) : by_type(type, body);
+  else return require_compiled(type), by_type(type, body);
 }
 
 }  // namespace plimsoll::host

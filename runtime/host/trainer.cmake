@@ -18,7 +18,9 @@ include(${CMAKE_CURRENT_SOURCE_DIR}/runtime/host/onednn.cmake)
 
 plimsoll_trainer(host
   PROGRAM{PROGRAM}
-  RUNTIME{RUNTIME})
+  RUNTIME{RUNTIME}
+  TYPES {TYPES}
+  MOST_ELEMENTS {MOST_ELEMENTS})
 if(NOT PLIMSOLL_RUNTIME)
   # Rounding must not depend on how a loop is compiled, so contraction is off. No vector is passed between files, so the
   # vector ABI does not matter: -Wno-psabi, for processors without AVX-512.

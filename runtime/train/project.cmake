@@ -31,10 +31,29 @@ function(plimsoll_built name)
   set_target_properties(${name} PROPERTIES IMPORTED_LOCATION ${${name}_FILE})
 endfunction()
 
-# plimsoll_trainer(BACKEND PROGRAM sources… RUNTIME sources…): adds the program `train` and its library
-# plimsoll_BACKEND, built from RUNTIME or found in PLIMSOLL_RUNTIME.
+# plimsoll_compiled_types(VARIABLE TYPES types… MOST_ELEMENTS n): the definitions of runtime/compiled_types.h for
+# operands of these types with at most `n` elements.
+function(plimsoll_compiled_types variable)
+  cmake_parse_arguments(ARG "" "MOST_ELEMENTS" "TYPES" ${ARGN})
+  set(narrow 0)
+  if("bf16" IN_LIST ARG_TYPES)
+    math(EXPR narrow "${narrow} + 1")
+  endif()
+  if("f16" IN_LIST ARG_TYPES)
+    math(EXPR narrow "${narrow} + 2")
+  endif()
+  set(definitions PLIMSOLL_NARROW_TYPES=${narrow})
+  if(ARG_MOST_ELEMENTS LESS 2147483648)
+    list(APPEND definitions PLIMSOLL_INDEX_BITS=32)
+  endif()
+  set(${variable} ${definitions} PARENT_SCOPE)
+endfunction()
+
+# plimsoll_trainer(BACKEND PROGRAM sources… RUNTIME sources… TYPES types… MOST_ELEMENTS n): adds the program `train` and
+# its library plimsoll_BACKEND, built from RUNTIME or found in PLIMSOLL_RUNTIME. TYPES and MOST_ELEMENTS: of the
+# program's operands.
 function(plimsoll_trainer backend)
-  cmake_parse_arguments(ARG "" "" "PROGRAM;RUNTIME" ${ARGN})
+  cmake_parse_arguments(ARG "" "MOST_ELEMENTS" "PROGRAM;RUNTIME;TYPES" ${ARGN})
   # The program consists of calls and constants: optimizing it costs seconds and saves microseconds.
   plimsoll_batches(program program ${ARG_PROGRAM})
   # Line numbers let a debugger stop in it in every build type (train --no-overlap).
@@ -61,6 +80,8 @@ function(plimsoll_trainer backend)
     add_library(plimsoll_${backend} STATIC ${sources})
     target_include_directories(plimsoll_${backend} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
     plimsoll_images(plimsoll_${backend})
+    plimsoll_compiled_types(definitions TYPES ${ARG_TYPES} MOST_ELEMENTS ${ARG_MOST_ELEMENTS})
+    target_compile_definitions(plimsoll_${backend} PRIVATE ${definitions})
   endif()
   target_link_libraries(train PRIVATE plimsoll_${backend})
 endfunction()

@@ -100,6 +100,18 @@ TEST_CASE("only the sources of used kernels are carried, and all that is common"
   for (const std::string& path : all) CHECK(path.find("profile") == std::string::npos);
 }
 
+TEST_CASE("a trainer compiles its kernels for the types and the sizes of their operands") {
+  TaskGraph graph = tower(4, 1);
+  const auto project = [&] {
+    auto files = generate(graph, naive_plan(graph, 4), {});
+    REQUIRE(files.ok());
+    return contents(*files, "CMakeLists.txt");
+  };
+  CHECK(project().find("\n  TYPES f32\n  MOST_ELEMENTS 1024)") != std::string::npos);  // 4 of [4,8,8]
+  graph.tasks[TaskId(0)].operands[0].type.type = DataType::bf16;
+  CHECK(project().find("\n  TYPES bf16 f32\n") != std::string::npos);
+}
+
 TEST_CASE("tasks that are the same work share a kernel, per algorithm") {
   const TaskGraph graph = tower(4, 10);
   Plan plan = naive_plan(graph, 4);

@@ -9,6 +9,7 @@
 #include "executor.h"
 #include "narrow_operands.h"
 #include "runtime/backend.h"
+#include "runtime/compiled_types.h"
 
 namespace plimsoll::test {
 namespace {
@@ -236,6 +237,28 @@ TEST_CASE("every kernel of real numbers has a form for bf16, except a few") {
   CHECK(without == expected);
 }
 #endif
+
+TEST_CASE("a trainer without kernels for a narrow type says so") {
+  const auto required = [](auto check, DataType type) {
+    try {
+      check(type);
+    } catch (const KernelError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string bf16 = "this build has no kernels for bf16 (PLIMSOLL_NARROW_TYPES)",
+                    f16 = "this build has no kernels for f16 (PLIMSOLL_NARROW_TYPES)";
+  CHECK(required(require_compiled<0>, DataType::bf16) == bf16);
+  CHECK(required(require_compiled<0>, DataType::f16) == f16);
+  CHECK(required(require_compiled<1>, DataType::bf16).empty());
+  CHECK(required(require_compiled<1>, DataType::f16) == f16);
+  CHECK(required(require_compiled<2>, DataType::bf16) == bf16);
+  CHECK(required(require_compiled<2>, DataType::f16).empty());
+  for (const DataType type : {DataType::f32, DataType::i64, DataType::bf16, DataType::f16})
+    CHECK(required(require_compiled<>, type).empty());
+  CHECK(required(require_compiled<0>, DataType::f32).empty());
+}
 
 TEST_CASE("f32 is rounded to the nearest bf16, and ties to the even one") {
   const auto rounded = [](uint32_t bits) { return narrowed(std::bit_cast<float>(bits)); };

@@ -8,6 +8,7 @@
 
 #include "runtime/attrs/bf16.h"
 #include "runtime/attrs/f16.h"
+#include "runtime/compiled_types.h"
 #include "runtime/cuda/device/launch.h"
 
 namespace plimsoll::cuda {
@@ -49,13 +50,19 @@ decltype(auto) by_flag(bool flag, Body body) {
 // body(T{}): the type of a narrow operand, Bf16 or F16.
 template <class Body>
 decltype(auto) by_narrow(DataType type, Body body) {
-  return type == DataType::bf16 ? body(Bf16{}) : body(F16{});
+  require_compiled(type);
+  if constexpr (kHasBf16 && kHasF16) return type == DataType::bf16 ? body(Bf16{}) : body(F16{});
+  else return body(std::conditional_t<kHasF16, F16, Bf16>{});
 }
 
 // body(T{}): the type of an operand of real numbers, float, Bf16 or F16.
 template <class Body>
 decltype(auto) by_real(DataType type, Body body) {
-  return is_narrow(type) ? by_narrow(type, body) : body(float{});
+  require_compiled(type);
+  if constexpr (kHasBf16 || kHasF16) {
+    if (is_narrow(type)) return by_narrow(type, body);
+  }
+  return body(float{});
 }
 
 // The same for an operand of a kernel whose narrow operands are of type Narrow: float or Narrow.

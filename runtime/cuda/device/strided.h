@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include "runtime/compiled_types.h"
 #include "runtime/loops.h"
 
 namespace plimsoll::cuda {
@@ -64,10 +65,18 @@ bool four_at_once(const Loops<K>& loops) {
   return true;
 }
 
-// body(an Index that can hold `n`): uint32_t or uint64_t.
+// body(an Index that can hold `n`, a number of elements): uint32_t or uint64_t.
 template <class Body>
 decltype(auto) by_index(int64_t n, Body body) {
-  return n <= int64_t{0x7FFFFFFF} ? body(uint32_t{0}) : body(uint64_t{0});
+  const bool is_short = n <= int64_t{0x7FFFFFFF};
+  if constexpr (kIndexBits == 64) {
+    return body(uint64_t{0});
+  } else if constexpr (kIndexBits == 32) {
+    if (!is_short) throw KernelError("this build has kernels for fewer than 2^31 elements only (PLIMSOLL_INDEX_BITS)");
+    return body(uint32_t{0});
+  } else {
+    return is_short ? body(uint32_t{0}) : body(uint64_t{0});
+  }
 }
 
 }  // namespace plimsoll::cuda
