@@ -85,11 +85,12 @@ def _has_setup(torch, cls):
 def _distance(torch, cls, forward):
     """Returns a function of forward()'s arguments: the gradients' distance, relative to the norm of backward()'s."""
 
+    def is_real(a):
+        return isinstance(a, torch.Tensor) and a.is_floating_point()
+
     def leaves(args):
-        return tuple(
-            a.detach().clone().requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a
-            for a in args
-        )
+        """backward() may give None for what needs no gradient, such as a factor that is not trained."""
+        return tuple(a.detach().clone().requires_grad_(a.requires_grad) if is_real(a) else a for a in args)
 
     def gradients(call, args, mode):
         args = leaves(args)
@@ -102,11 +103,11 @@ def _distance(torch, cls, forward):
         directions = [torch.randn(r.shape, generator=torch.Generator().manual_seed(1)).to(r) for r in results]
         if results:
             torch.autograd.backward(results, directions)
-        inputs = [a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point()]
+        inputs = [a for a in args if is_real(a) and a.requires_grad]
         return torch.cat([(torch.zeros_like(a) if a.grad is None else a.grad).double().flatten() for a in inputs])
 
     def distance(args):
-        if not any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in args):
+        if not any(is_real(a) and a.requires_grad for a in args):
             return 0.0
         with torch.enable_grad():
             own = gradients(cls.apply, args, contextlib.nullcontext())

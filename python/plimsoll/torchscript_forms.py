@@ -13,6 +13,8 @@ def _forms(torch):
         _addcdiv: (torch.addcdiv, of.addcdiv),
         _rot90: (torch.rot90, of.rot90),
         _take_along_dim: (torch.take_along_dim, of.take_along_dim),
+        _kron: (torch.kron, of.kron),
+        _eye: (torch.eye,),
         _affine_grid: (functional.affine_grid,),
         _fold: (functional.fold,),
         _batch_norm: (functional.batch_norm,),
@@ -80,6 +82,25 @@ def _take_along_dim(torch, input, indices, dim=None):  # noqa: A002
             shapes[0][axis] = shapes[1][axis] = size
     places = torch.where(indices < 0, indices + input.shape[dim], indices)
     return torch.gather(input.expand(shapes[0]), dim, places.expand(shapes[1]))
+
+
+def _kron(torch, input, other):  # noqa: A002
+    """The product of all elements, with the axes of both side by side: [a1,1,a2,1] times [1,b1,1,b2]."""
+    rank = max(input.dim(), other.dim())
+    sizes = [[1] * (rank - each.dim()) + [int(size) for size in each.shape] for each in (input, other)]
+    first = input.reshape([size for each in sizes[0] for size in (each, 1)])
+    second = other.reshape([size for each in sizes[1] for size in (1, each)])
+    return (first * second).reshape([one * another for one, another in zip(*sizes)])
+
+
+def _eye(torch, n, m=None, *, out=None, **options):
+    """With `out` or another number of columns, which the exporter refuses."""
+    if out is None and m is None:
+        return torch.eye(n, **options)
+    dtype, device = (options.get("dtype"), options.get("device")) if out is None else (out.dtype, out.device)
+    rows, columns = torch.arange(int(n), device=device), torch.arange(int(n if m is None else m), device=device)
+    result = (rows.unsqueeze(1) == columns).to(dtype or torch.get_default_dtype())
+    return result if out is None else out.zero_().add_(result)
 
 
 def _roll(torch, roll, input, shifts, dims=None):  # noqa: A002

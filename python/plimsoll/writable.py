@@ -51,7 +51,7 @@ def form_of(torch, exporter, function, args, kwargs, rows):
         return functools.partial(_scatter_reduce, torch, function), args, kwargs
     if exporter == "torchscript" and function == torch.nn.functional.softplus:
         return functools.partial(_softplus, torch), args, kwargs
-    if (kwargs or {}).get("out") is None:
+    if (kwargs or {}).get("out") is None or function == torch.eye:  # the only form that takes `out`
         of_one = (torchscript_forms,) if exporter == "torchscript" else ()
         for room in (pools, scans, ordered, special_functions, matrices, draws, dropouts, resizing, *of_one):
             if (form := room.form_of(torch, function)) is not None:

@@ -10,26 +10,28 @@ from torch.utils.checkpoint import checkpoint
 
 
 class Swish(torch.autograd.Function):
+    """Times a factor that is not trained: backward() gives no gradient for it."""
+
     @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * torch.sigmoid(x)
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x, factor)
+        return factor * x * torch.sigmoid(x)
 
     @staticmethod
     def backward(ctx, gradient):
-        (x,) = ctx.saved_tensors
+        x, factor = ctx.saved_tensors
         s = torch.sigmoid(x)
-        return gradient * s * (1 + x * (1 - s))
+        return gradient * factor * s * (1 + x * (1 - s)), None
 
 
 class Sign(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x):
-        return torch.sign(x)
+    def forward(ctx, x, factor):
+        return factor * torch.sign(x)
 
     @staticmethod
     def backward(ctx, gradient):
-        return gradient
+        return gradient, None
 
 
 swish = Swish.apply  # stored in a variable by its module, as is common
@@ -42,7 +44,7 @@ class Custom(nn.Module):
         self.function = function
 
     def forward(self, *inputs):
-        x = self.function(self.a(inputs[0]))
+        x = self.function(self.a(inputs[0]), torch.tensor(1.5))
         return self.c(checkpoint(lambda h: torch.tanh(self.b(h)), x, use_reentrant=True))
 
 

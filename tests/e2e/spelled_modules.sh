@@ -211,6 +211,13 @@ def resized(module, z):
     return torch.cat([part.flatten(1) for part in parts], 1)
 
 
+def crossed(module, z):
+    """Kronecker products of two matrices and of a vector with a matrix, and an identity in given memory."""
+    rows = torch.kron(module.weight[0], module.weight[1:2])
+    weight = torch.kron(module.weight, module.weight[:2]) + rows + torch.eye(6, 4, out=torch.empty(6, 4))
+    return F.linear(z, weight)
+
+
 def formless():
     """Calls for most of which TorchScript's exporter has no form."""
     shuffled = ((4, 3, 5), nn.ChannelShuffle(2), None)
@@ -226,7 +233,7 @@ def formless():
         ((3,), nn.Linear(3, 4, bias=False),
          lambda module, z: z[:, :1] * (1 + tied(module.weight).median()) + module.weight.quantile(0.4)),
         ((2, 3), None, lambda module, z: F.affine_grid(z, (z.shape[0], 1, 3, 4), align_corners=False)),
-        ((2, 5, 6), None, resized), ((3, 4), nn.InstanceNorm1d(3), None),
+        ((2, 5, 6), None, resized), ((4,), nn.Linear(2, 3, bias=False), crossed), ((3, 4), nn.InstanceNorm1d(3), None),
         ((4, 3), nn.BatchNorm1d(4, track_running_stats=False), None),
         ((8,), nn.BatchNorm1d(8, affine=False, track_running_stats=False), lambda module, z: module(z.sin()).sin()),
         ((8, 6), None, lambda module, z: F.fold(z, (5, 6), 2, stride=3, padding=1)),
