@@ -57,6 +57,8 @@ struct ProgramParameter {
   TensorDesc in_files() const {
     return {is_reduced(desc.type) ? DataType::f32 : desc.type, desc.dims, Layout::plain};
   }
+  // True of a frozen weight that is stored in fewer bits than the file has: what is saved of it is the file's.
+  bool is_rounded() const { return file_offset >= 0 && is_reduced(desc.type) && low_offset < 0; }
   int64_t bytes_in_file() const { return plimsoll::bytes_in_file(file_type, in_files().bytes()); }
 };
 

@@ -26,6 +26,7 @@
 #include <cstring>
 
 #include "runtime/attrs/bf16.h"
+#include "runtime/attrs/f16.h"
 #include "runtime/attrs/tensor.h"
 
 #ifdef __CUDACC__
@@ -192,6 +193,10 @@ inline void to_f32(DataType stored, const std::byte* from, int64_t elements, flo
     for (int64_t i = 0; i < elements; ++i) to[i] = from_bf16(reinterpret_cast<const uint16_t*>(from)[i]);
     return;
   }
+  if (stored == DataType::f16) {
+    for (int64_t i = 0; i < elements; ++i) to[i] = widened_f16(reinterpret_cast<const uint16_t*>(from)[i]);
+    return;
+  }
   for (int64_t i = 0; i < elements; i += kBlockElements, from += kBlockElements + kScaleBytes) {
     const int64_t here = elements - i < kBlockElements ? elements - i : kBlockElements;
     stored == DataType::q8 ? read_block<true>(from, here, to + i) : read_block<false>(from, here, to + i);
@@ -202,6 +207,10 @@ inline void to_f32(DataType stored, const std::byte* from, int64_t elements, flo
 inline void from_f32(DataType stored, const float* from, int64_t elements, std::byte* to) {
   if (stored == DataType::bf16) {
     for (int64_t i = 0; i < elements; ++i) reinterpret_cast<uint16_t*>(to)[i] = narrowed(from[i]);
+    return;
+  }
+  if (stored == DataType::f16) {
+    for (int64_t i = 0; i < elements; ++i) reinterpret_cast<uint16_t*>(to)[i] = narrowed_f16(from[i]);
     return;
   }
   const auto nearer = [](int64_t) { return 0.5F; };

@@ -25,33 +25,37 @@ bool has_reduced_result(const Network& network, const Node& node) {
   return std::any_of(node.inputs.begin(), node.inputs.end(), reduced);
 }
 
-// Finds the trained weights that every node reads in bf16, at least one node in a product. They are stored in two
-// halves (runtime/split_weight.h). A table from which nodes only take rows stays in f32: a node rounds the rows that it
-// reads, so nothing copies the table.
-void split_weights(Network& network) {
+// Finds the weights that every node reads in the narrow type, so that they are stored in it. A table from which nodes
+// only take rows is stored in f32 if it is trained: a node rounds the rows that it reads, so nothing copies the table.
+//   trained, bf16   in two halves (runtime/split_weight.h)
+//   trained, f16    in f32: two numbers of 16 bits have not enough bits for it
+//   frozen          rounded, as a cast would; a saved model has the numbers of the model's file
+void narrow_weights(Network& network, DataType narrow) {
   struct Reads {
-    bool in_products = false, otherwise = false;
+    bool in_products = false, as_rows = false, otherwise = false;
   };
   IdVector<ValueId, Reads> reads(network.values.size());
   for (const Node& node : network.nodes) {
     const Op& op = *find_op(node.op);
-    const auto in_bf16 = [&](ValueId id) { return id.valid() && network.values[id].reduced == DataType::bf16; };
-    const bool reduced = node.marks.factors == DataType::bf16 ||
-                         std::any_of(node.outputs.begin(), node.outputs.end(), in_bf16);
+    const auto in_narrow = [&](ValueId id) { return id.valid() && network.values[id].reduced == narrow; };
+    const bool reduced =
+        node.marks.factors == narrow || std::any_of(node.outputs.begin(), node.outputs.end(), in_narrow);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
       Reads& of = reads[node.inputs[i]];
       const bool factor = std::find(op.factors.begin(), op.factors.end(), i) != op.factors.end();
       if (reduced && factor) of.in_products = true;
-      else if (!reduced || op.precision != PrecisionRule::rows || i != 0) of.otherwise = true;
+      else if (reduced && op.precision == PrecisionRule::rows && i == 0) of.as_rows = true;
+      else of.otherwise = true;
     }
   }
   for (const ValueId output : network.outputs) reads[output].otherwise = true;
   for (const ValueId id : ids_of(network.values)) {
     Value& value = network.values[id];
-    if (value.kind == ValueKind::parameter && value.trainable && value.type.type == DataType::f32 &&
-        reads[id].in_products && !reads[id].otherwise)
-      value.reduced = DataType::bf16;
+    if (value.kind != ValueKind::parameter || value.type.type != DataType::f32 || reads[id].otherwise) continue;
+    const bool narrowed = value.trainable ? narrow == DataType::bf16 && reads[id].in_products
+                                          : reads[id].in_products || reads[id].as_rows;
+    if (narrowed) value.reduced = narrow;
   }
 }
 
@@ -80,7 +84,7 @@ Status assign_precision(Network& network, const PrecisionRequest& request) {
     if (!matched[i])
       return Error{ExitCode::usage, fmt::format("--keep-fp32 '{}' matches no node", request.keep_fp32[i]),
                    {"a pattern matches the name of a node or its module path, for example '*attention*'"}};
-  if (request.precision == Precision::bf16) split_weights(network);
+  narrow_weights(network, narrow);
   return {};
 }
 

@@ -3,8 +3,8 @@
 // After:  Value::reduced of every output of a node is the type in which the value, and its gradient, are stored. The
 //         types, and what operators infer, remain f32: bf16 is a way to store an f32 value, and f16 another.
 //         Value::reduced of a trained weight that is read in bf16 alone is bf16: it is stored in two halves
-//         (runtime/split_weight.h). Its gradient is f32. build_task_graph casts the other factors of products
-//         (ops/task_builder.h).
+//         (runtime/split_weight.h). Its gradient is f32. A frozen weight that is read in the narrow type alone is
+//         stored in it. build_task_graph casts the other factors of products (ops/task_builder.h).
 // Why here: fused nodes have no values in between. Layouts are chosen by times, which depend on the precision.
 //
 //   x f32 ─ cast ─► bf16 ─┐                     Weight gradients, the optimizer's state, statistics and losses are

@@ -45,7 +45,7 @@ enum class SamplesRule {
 enum class PrecisionRule {
   follows,   // bf16 if a real input is
   products,  // bf16; the inputs of Op::factors are cast to it
-  rows,      // bf16: rows of a table, which stays f32
+  rows,      // bf16: rows of a table, which stays f32 if it is trained
   single,    // f32: losses, sums over samples, functions that enlarge relative errors
 };
 

@@ -131,8 +131,10 @@ void ParameterPort::store(const ProgramParameter& parameter, const Piece& piece)
 
 void ParameterPort::read(const ProgramParameter& parameter, const See& see) {
   for_each_piece(parameter.desc, [&](const Piece& piece) {
-    fetch(parameter, piece);
-    see(piece.at(), std::span(plain_).first(static_cast<size_t>(piece.in_files().bytes())));
+    const std::span<std::byte> values = std::span(plain_).first(static_cast<size_t>(piece.in_files().bytes()));
+    if (parameter.is_rounded() && from_file_) from_file_(parameter, piece.at(), values);
+    else fetch(parameter, piece);
+    see(piece.at(), values);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/backend.h"
@@ -22,10 +23,14 @@ class ParameterPort {
   // ProgramParameter::in_files(). Pieces come in order; `values` are valid during the call.
   using See = std::function<void(int64_t at, std::span<const std::byte> values)>;
   using Fill = std::function<void(int64_t at, std::span<std::byte> values)>;
+  // The same for a parameter of the model's file.
+  using FromFile = std::function<void(const ProgramParameter& parameter, int64_t at, std::span<std::byte> values)>;
 
   // `pool`: may be null if no parameter resides there.
   ParameterPort(const Program& program, const backend::Arena& arena, const backend::HostPool* pool);
 
+  // From now on, rounded parameters are read from the file, which has all of their bits.
+  void read_rounded(FromFile from_file) { from_file_ = std::move(from_file); }
   void read(const ProgramParameter& parameter, const See& see);
   // The same in the element type of the model's file; `at` counts its bytes. Throws TrainerError (invalid_model) if a
   // number is too large for it.
@@ -44,6 +49,7 @@ class ParameterPort {
 
   const backend::Arena& arena_;
   const backend::HostPool* const pool_;
+  FromFile from_file_;
   std::vector<std::byte> plain_, laid_out_, stored_;
 };
 

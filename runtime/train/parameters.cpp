@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -42,8 +43,7 @@ void write_with_parameters(const InputFile& from, int64_t bytes, const std::stri
     out.write(at, piece.data(), count);
   }
   for (const ProgramParameter& parameter : program.parameters) {
-    const bool rounded = is_reduced(parameter.desc.type) && parameter.low_offset < 0;  // no task changes it
-    if (parameter.file_offset < 0 || rounded) continue;
+    if (parameter.file_offset < 0 || parameter.is_rounded()) continue;
     port.read_as_in_file(parameter, [&](int64_t at, std::span<const std::byte> values) {
       out.write(parameter.file_offset + at, values.data(), static_cast<int64_t>(values.size()));
     });
@@ -126,7 +126,10 @@ void init_parameters(const Program& program, const std::string& init, const std:
     throw TrainerError(Exit::usage, "--init takes file or he:SEED, not '" + init + "'");
   const uint64_t seed = he ? he_seed(init) : 0;
   if (program.model_bytes == 0) return;  // every parameter starts at zero
-  const InputFile file = open_weights(program, model_file);
+  const auto file = std::make_shared<const InputFile>(open_weights(program, model_file));
+  port.read_rounded([file](const ProgramParameter& parameter, int64_t at, std::span<std::byte> values) {
+    read_from_file(*file, parameter, at, values);
+  });
   for (const ProgramParameter& parameter : program.parameters) {
     if (parameter.file_offset < 0) continue;
     const TensorDesc& desc = parameter.desc;
@@ -134,7 +137,7 @@ void init_parameters(const Program& program, const std::string& init, const std:
                        parameter.in_files().type == DataType::f32;
     port.write(parameter, [&](int64_t at, std::span<std::byte> values) {
       if (drawn) draw_he(parameter.name, desc, seed, at / bytes_of(DataType::f32), floats_in(values));
-      else read_from_file(file, parameter, at, values);
+      else read_from_file(*file, parameter, at, values);
     });
   }
 }

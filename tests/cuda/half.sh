@@ -58,6 +58,23 @@ same fp32.onnx fp16.onnx 5e-2
 run fp16 smaller.onnx --steps 10 --init-scale 4096
 same fp16.onnx smaller.onnx 1e-3
 
+# --- a frozen weight is stored in f16, and saved as the file has it
+emulated frozen net.onnx "${options[@]}" --precision fp16 --freeze w
+run frozen frozen.onnx --steps 10 --metrics frozen.jsonl
+$python - <<'PY'
+import json
+import onnx
+from onnx import numpy_helper
+tensors = {t["name"]: t for t in json.load(open("frozen/plan.json"))["tensors"]}
+assert tensors["w"]["type"] == "f16" and tensors["w"]["bytes"] == 2 * 32 * 48 and "w.f16" not in tensors, tensors["w"]
+assert "v.f16" in tensors and "type" not in tensors["v"], "a trained weight is f32, and a task casts it"
+given, saved = ({i.name: numpy_helper.to_array(i) for i in onnx.load(name).graph.initializer}
+                for name in ("net.onnx", "frozen.onnx"))
+assert (given["w"] == saved["w"]).all() and not (given["v"] == saved["v"]).any()
+losses = [[json.loads(line)["loss"] for line in open(f"{name}.jsonl") if "loss" in line] for name in ("fp16", "frozen")]
+assert losses[0][0] == losses[1][0] and losses[0][1] != losses[1][1], losses  # rounded as a cast rounds
+PY
+
 # --- the same bits under a budget, and step by step
 least=$(figure fp16/plan.json minimum_bytes) most=$(figure fp16/plan.json unconstrained_bytes)
 emulated tight net.onnx "${options[@]}" --precision fp16 --budget $((least + (most - least) / 10))
