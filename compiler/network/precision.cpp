@@ -28,7 +28,7 @@ bool has_reduced_result(const Network& network, const Node& node) {
 // Finds the weights that every node reads in the narrow type, so that they are stored in it. A table from which nodes
 // only take rows is stored in f32 if it is trained: a node rounds the rows that it reads, so nothing copies the table.
 //   trained, bf16   in two halves (runtime/split_weight.h)
-//   trained, f16    in f32: two numbers of 16 bits have not enough bits for it
+//   trained, f16    in f32: no lower half restores what is beyond the range of f16
 //   frozen          rounded, as a cast would; a saved model has the numbers of the model's file
 void narrow_weights(Network& network, DataType narrow) {
   struct Reads {

@@ -22,6 +22,9 @@ def _forms(torch):
         _cross_entropy: (functional.cross_entropy,),
     }
     forms = {function: functools.partial(form, torch) for form, functions in places.items() for function in functions}
+    if hasattr(functional, "scaled_dot_product_attention"):  # PyTorch 2
+        attention = functional.scaled_dot_product_attention
+        forms[attention] = functools.partial(_attention, torch, attention)
     for function in (torch.roll, of.roll):
         forms[function] = functools.partial(_roll, torch, function)
     forms[of.new] = functools.partial(_new, torch, of.new)
@@ -144,6 +147,19 @@ def _instance_norm(torch, input, running_mean=None, running_var=None, weight=Non
         weight, bias = input.new_ones(channels), input.new_zeros(channels)
     return torch.nn.functional.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum,
                                              eps)
+
+
+def _attention(torch, attention, query, key, value, *args, scale=None, **options):
+    """With a scale in bf16, which the exporter writes as a complex number. The query takes what it has more than the
+    default."""
+    if scale is None:
+        return attention(query, key, value, *args, **options)
+    if query.dtype != torch.bfloat16:
+        return attention(query, key, value, *args, scale=scale, **options)
+    factor = scale * int(query.shape[-1]) ** 0.5
+    if abs(factor - 1) > 1e-6:
+        query = (query.float() * factor).to(query.dtype)
+    return attention(query, key, value, *args, **options)
 
 
 def _pair(number):
