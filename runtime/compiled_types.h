@@ -1,6 +1,7 @@
-// What kernels are compiled for. A build of Plimsoll has kernels for every type and size. A trainer that compiles its
-// own runtime has them only for the operands of its program (runtime/train/project.cmake), which takes about half the
-// time. Every choice below is made by an operand of a kernel, so nothing that a program needs is omitted.
+// The types and sizes of operands that kernels are compiled for. A build of Plimsoll has kernels for all of them. A
+// trainer that compiles its own runtime has kernels only for the operands of its program (runtime/train/project.cmake).
+// Kernels choose a form by the type or the number of elements of an operand, and by nothing else. So a program finds
+// every form that it needs.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@
 #define PLIMSOLL_NARROW_TYPES 3
 #endif
 
-// The bits of the numbers of elements: 32, for tensors of fewer than 2^31 elements; 64; or 0: for both, the faster one.
+// The bits of an index, on cuda: 32, for operands of fewer than 2^31 elements; 64; 0: both, and the operands decide.
 #ifndef PLIMSOLL_INDEX_BITS
 #define PLIMSOLL_INDEX_BITS 0
 #endif

@@ -187,7 +187,7 @@ void write_block(const float* from, int64_t elements, Share share, std::byte* bl
   }
 }
 
-// All elements of a tensor, in memory order.
+// All elements of a tensor, in memory order. Frozen weights are stored by these, too, some in f16.
 inline void to_f32(DataType stored, const std::byte* from, int64_t elements, float* to) {
   if (stored == DataType::bf16) {
     for (int64_t i = 0; i < elements; ++i) to[i] = from_bf16(reinterpret_cast<const uint16_t*>(from)[i]);

@@ -40,7 +40,8 @@ void refuse_bad_parameters(const Program& program, ParameterPort& port);
 void refuse_bad_results(const Program& program, ParameterPort& port, int64_t iterations);
 
 // `init`: "file" or "he:SEED". Before: the arena is zero, as optimizer state must be. Throws TrainerError: usage for
-// another `init`; unreadable_input; invalid_model if the file is not the program's model.
+// another `init`; unreadable_input; invalid_model if the file is not the program's model. After: `port` reads rounded
+// parameters from the file, which stays open.
 void init_parameters(const Program& program, const std::string& init, const std::string& model_file,
                      ParameterPort& port);
 

@@ -32,10 +32,10 @@ def stored_so(name):
 def same(a, b):
     return np.array_equal(a.view(np.uint32), b.view(np.uint32))
 PY
-declare -A trained=([conv]="--trainable fc.* --frozen-statistics *" [gpt]="--trainable *mlp*")
+declare -A flags=([conv]="--trainable fc.* --frozen-statistics *" [gpt]="--trainable *mlp*")
 declare -A data=([conv]=npy:x.npy,y.npy [gpt]=tokens:data.bin)
 for net in conv gpt; do
-  read -ra options <<<"${trained[$net]}"
+  read -ra options <<<"${flags[$net]}"
   build_trainer $net $net.onnx --batch 8 --optimizer adam --precision bf16 "${options[@]}"
   train() { $net/build/train --data "${data[$net]}" --no-shuffle --lr 0.01 --quiet "$@"; }
   # The same model, whose frozen weights are already rounded.

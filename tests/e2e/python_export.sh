@@ -524,8 +524,9 @@ $with_torch loaded.py $exporters 2>log || { cat log; fail "load"; }
 # that of its formula. PyTorch 1 has no such function.
 for exporter in $exporters; do
   with_exporter $exporter
+  rm -f net.onnx
   "$with_torch" - $exporter 2>log <<'PY' || { cat log; fail "attention in bf16"; }
-import os, sys
+import sys
 import numpy as np
 import torch
 from torch import nn
@@ -542,7 +543,6 @@ class Attending(nn.Module):
         expected = torch.softmax((q @ k.transpose(2, 3)).float() * 0.7, -1) @ v.float()
         return (F.scaled_dot_product_attention(q, k, v, scale=0.7).float() - expected).flatten(1)
 
-if os.path.exists("net.onnx"): os.remove("net.onnx")
 if hasattr(F, "scaled_dot_product_attention"):
     torch.manual_seed(0)
     x = torch.randn(64, 6, 16)
