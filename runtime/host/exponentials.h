@@ -18,7 +18,7 @@ float largest_of(const T* x, int64_t n) {
   using Vectors = Planes<1>;
   const float first = x[0];
   typename Vectors::Vector all[4];
-  for (auto& one : all) one = typename Vectors::Vector{} + first;
+  for (auto& one : all) one = all_lanes<typename Vectors::Vector>(first);
   const auto take = [&](int64_t at, size_t i) {
     const auto here = Vectors::load(x + at);
     all[i] = here > all[i] ? here : all[i];

@@ -11,18 +11,18 @@ namespace plimsoll::host {
 // first + x · (second + x · (third + …))
 template <class V>
 inline V polynomial(V, float first) {
-  return V{} + first;
+  return all_lanes<V>(first);
 }
 template <class V, class... Coefficients>
 inline V polynomial(V x, float first, Coefficients... others) {
-  return multiply_add(polynomial(x, others...), x, V{} + first);
+  return multiply_add(polynomial(x, others...), x, all_lanes<V>(first));
 }
 
 // e^x = 2^n · e^r with n = round(x / ln 2) and |r| <= ln 2 / 2; the polynomial is that of Cephes' expf (Moshier).
 // Underflows to 0 below -86.99, at 1.6e-38; overflows to infinity above 88.72; NaN is preserved.
 template <class V>
 inline V exponential(V x) {
-  const auto all = [](float one) { return V{} + one; };
+  const auto all = [](float one) { return all_lanes<V>(one); };
   // Bounds within which n is from -126 to 128.
   const V bounded = x > all(89.0F) ? all(89.0F) : x < all(-87.5F) ? all(-87.5F) : x;
   // Adding 1.5 · 2^23 rounds to an integer, in the processor's rounding mode (to nearest). It is in the lowest bits.

@@ -53,7 +53,7 @@ struct Planes {
   template <class T>
   static Vector spread(const T* channels) {
     if constexpr (kBlock == 1) {
-      return Vector{} + static_cast<float>(channels[0]);
+      return all_lanes<Vector>(static_cast<float>(channels[0]));
     } else {
       return load(channels);
     }

@@ -45,7 +45,7 @@ constexpr int kProductRows = 6, kProductVectors = 2;
 // sum += a · b
 inline void add_product(const TileVector& a, const TileVector& b, TileVector& sum) { sum = multiply_add(a, b, sum); }
 inline void add_product(float one, const TileVector& vector, TileVector& sum) {
-  add_product(TileVector{} + one, vector, sum);
+  add_product(all_lanes<TileVector>(one), vector, sum);
 }
 
 #ifdef __AVX512BF16__

@@ -36,6 +36,13 @@ inline constexpr int kWidest = 8;
 
 using Widest = VectorOf<kWidest>::Type;
 
+// A vector with x in all lanes; of a float, x. Not V{} + x: because 0 + -0 is 0, that is an addition, and it keeps
+// compilers from reading x from memory into all lanes in one instruction. x - 0 is x.
+template <class V>
+inline V all_lanes(float x) {
+  return x - V{};
+}
+
 // a · b + c, rounded once where the processor can. Stated, because contraction is off for the whole backend.
 inline float multiply_add(float a, float b, float c) {
 #ifdef __FMA__
