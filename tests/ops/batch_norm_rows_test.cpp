@@ -91,8 +91,8 @@ void check_rows(const BatchNormAttrs& attrs, int64_t rows, int64_t channels, boo
   CHECK(farthest(got.var, wanted.var) < 1e-4);
   CHECK(farthest(got.running_mean, wanted.running_mean) < 1e-4);
   CHECK(farthest(got.running_var, wanted.running_var) < 1e-4);
-  // A product is up to 3 in size, or up to the number of channels if the mean is not that of the values. The two kernels
-  // round sums of them in other orders, which depend on the processor's vectors.
+  // Both kernels sum products of dy and x - mean, each in an order that depends on the processor's vectors. x - mean is
+  // up to 3, or up to the number of channels if the mean is not that of x.
   const double largest = attrs.frozen ? static_cast<double>(channels) : 3;
   CHECK(farthest(got.dscale, wanted.dscale) < 1e-3 + 2e-8 * largest * static_cast<double>(rows));
   CHECK(farthest(got.dbias, wanted.dbias) < 1e-3);
