@@ -13,8 +13,8 @@ import inspect
 import json
 import os
 
-from . import (ctc, custom_gradients, evaluation, examples, keras_exporting, known_numbers, refusals, state, writable,
-               written_losses)
+from . import (ctc, custom_gradients, evaluation, examples, experts, keras_exporting, known_numbers, refusals, state,
+               writable, written_losses)
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -78,7 +78,7 @@ def export(
             state.check(torch, model, arguments)
         evaluation.warn_of_differences(torch, model, arguments)
         with custom_gradients.recorded(torch) as functions, writable.without_validation(torch), \
-                _cuts_kept(torch, model, functions, exporter):
+                experts.computed_for_all_tokens(torch), _cuts_kept(torch, model, functions, exporter):
             try:
                 refusals.check_statistics(torch, model)
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)

@@ -15,6 +15,7 @@ def _forms(torch):
         _take_along_dim: (torch.take_along_dim, of.take_along_dim),
         _kron: (torch.kron, of.kron),
         _eye: (torch.eye,),
+        _histc: (torch.histc, of.histc),
         _affine_grid: (functional.affine_grid,),
         _fold: (functional.fold,),
         _batch_norm: (functional.batch_norm,),
@@ -94,6 +95,16 @@ def _kron(torch, input, other):  # noqa: A002
     first = input.reshape([size for each in sizes[0] for size in (each, 1)])
     second = other.reshape([size for each in sizes[1] for size in (1, each)])
     return (first * second).reshape([one * another for one, another in zip(*sizes)])
+
+
+def _histc(torch, input, bins=100, min=0, max=0):  # noqa: A002
+    """How many elements are in each of `bins` parts of [min, max], whose last one has max, too."""
+    if not min < max:  # the range of the elements
+        return torch.histc(input, bins, min, max)
+    values = input.reshape(-1, 1)
+    place = torch.floor((values - min) * (bins / (max - min))).clamp(max=bins - 1)
+    counted = (place == torch.arange(bins, device=input.device)) & (values <= max)
+    return counted.to(input.dtype).sum(0)
 
 
 def _eye(torch, n, m=None, *, out=None, **options):

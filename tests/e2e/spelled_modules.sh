@@ -218,13 +218,19 @@ def crossed(module, z):
     return F.linear(z, weight)
 
 
+def counted(module, z):
+    """Scaled by how many weights are in each of four ranges; some are in none."""
+    counts = torch.histc(module.weight.detach(), 4, -0.4, 0.5) + module.weight.detach().histc(bins=4, min=-1, max=0)
+    return F.linear(z, module.weight * (1 + 0.1 * counts).unsqueeze(1), module.bias)
+
+
 def formless():
     """Calls for most of which TorchScript's exporter has no form."""
     shuffled = ((4, 3, 5), nn.ChannelShuffle(2), None)
     return [
         # PyTorch 1 has no derivative of channel_shuffle().
         *([] if torch.__version__.startswith("1.") else [shuffled]),
-        ((8,), nn.Threshold(0.1, 2.0), None), ((4, 3, 2), None, smoothed),
+        ((8,), nn.Threshold(0.1, 2.0), None), ((4, 3, 2), None, smoothed), ((3,), nn.Linear(3, 4), counted),
         ((8,), nn.Bilinear(4, 4, 3), lambda module, z: module(z[:, :4], z[:, 4:])),
         ((8,), None, lambda module, z: torch.addcdiv(z, z, z.abs() + 1, value=0.5)),
         ((2, 3, 4), None, lambda module, z: torch.rot90(z, 3, (2, 3)).flatten(1) + z.rot90(1, (1, 3)).flatten(1)),
