@@ -1,7 +1,7 @@
-# plimsoll.export of mixtures of experts as the library `transformers` has them: each expert computes the tokens that are
-# routed to it, which no exporter can write. A stand-in for the library has the forms of its classes: weights transposed
-# or not, biases, no gate, a norm after each expert, and tokens that are routed to no expert. If the library is there,
-# two of its models, too.
+# plimsoll.export of mixtures of experts as the library `transformers` has them: each expert computes the tokens that
+# are routed to it, which no exporter can write. A stand-in for the library has the forms of its classes: weights
+# transposed or not, biases, no gate, a norm after each expert, and tokens that are routed to no expert. If the library
+# is there, two of its models, too.
 . "$PLIMSOLL_E2E/export.bash"
 
 cat >network.py <<'PY'
@@ -115,9 +115,9 @@ chosen = ExpertsInterface.get_interface
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     plimsoll.export(model, example, "net.onnx", exporter=sys.argv[1])
-said = [str(each.message) for each in caught if "mixtures of experts" in str(each.message)]
-assert said == ["mixtures of experts, 5 in all: the file computes every expert for every token, which takes 2 times the "
-                "products of 2 of 4 experts"], said
+(said,) = [str(each.message) for each in caught if "mixtures of experts" in str(each.message)]
+assert said == ("mixtures of experts, 5 in all: the file computes every expert for every token, which takes 2 times "
+                "the products of 2 of 4 experts"), said
 assert ExpertsInterface.get_interface is chosen, "the export has changed the library"
 PY
   build_trainer trainer net.onnx --batch 4 --optimizer sgd
