@@ -13,8 +13,8 @@ import inspect
 import json
 import os
 
-from . import (ctc, custom_gradients, evaluation, examples, experts, keras_exporting, known_numbers, refusals, state,
-               writable, written_losses)
+from . import (ctc, custom_gradients, evaluation, examples, experts, keras_exporting, known_numbers, outputs, refusals,
+               state, writable, written_losses)
 
 # Read by the compiler (compiler/import/author.h).
 METADATA_KEY = "plimsoll.export"
@@ -78,7 +78,7 @@ def export(
             state.check(torch, model, arguments)
         evaluation.warn_of_differences(torch, model, arguments)
         with custom_gradients.recorded(torch) as functions, writable.without_validation(torch), \
-                experts.computed_for_all_tokens(torch), _cuts_kept(torch, model, functions, exporter):
+                experts.computed_for_all_tokens(torch), _cuts_kept(torch, model, functions, exporter) as names:
             try:
                 refusals.check_statistics(torch, model)
                 write(torch, model, arguments, str(path), dynamic_batch, input_names, output_names, opset_version)
@@ -89,7 +89,8 @@ def export(
                 raise
         try:
             custom_gradients.check(torch, model, arguments, functions)
-            _annotate(torch, model, arguments, str(path), input_names, allow_unused, values)
+            _annotate(torch, model, arguments, str(path), input_names, names if output_names is None else [],
+                      allow_unused, values)
         except ValueError:
             os.remove(path)  # no file is better than a file that trains something else
             raise
@@ -142,7 +143,7 @@ def _cuts_kept(torch, model, functions, exporter):
     """Detaches the values that forward() computes under no_grad(), because exporters leave no trace of no_grad().
 
     Also makes the dimension of Tensor.unfold non-negative: for a negative one, TorchScript's exporter orders the axes
-    of the result differently from PyTorch.
+    of the result differently from PyTorch. Gives a list, which has the names that forward() gives its results, if any.
     """
     from torch.overrides import TorchFunctionMode
 
@@ -187,13 +188,16 @@ def _cuts_kept(torch, model, functions, exporter):
     def with_cuts(*args, **kwargs):
         # If the exporter turns gradients off for the whole module, the module itself detaches nothing.
         with torch.enable_grad(), Cut():
-            return forward(*args, **kwargs)
+            result = forward(*args, **kwargs)
+        names[:] = outputs.names_in(torch, result)
+        return result
 
     # Without what only a keyword can give: exporters would append its default to the positional arguments.
     parameters = [p for p in inspect.signature(forward).parameters.values() if p.kind != p.KEYWORD_ONLY]
     with_cuts.__signature__ = inspect.Signature(parameters)
+    names = []
     with examples.calling(model, with_cuts):
-        yield
+        yield names
 
 
 def _by_dynamo(torch, model, arguments, path, dynamic_batch, input_names, output_names, opset_version):
@@ -301,10 +305,11 @@ def _names_of_tensors(torch, model, arguments):
     return [name for name, a in zip(names, arguments) if isinstance(a, torch.Tensor)]
 
 
-def _annotate(torch, model, arguments, path, input_names, allow_unused, values):
+def _annotate(torch, model, arguments, path, input_names, output_names, allow_unused, values):
     import onnx
 
     proto = onnx.load(path, load_external_data=False)
+    outputs.rename(proto.graph, output_names)
     initializers = {initializer.name for initializer in proto.graph.initializer}
     # An export for evaluation merges equal parameters, and leaves an Identity with the name of the second one.
     initializers |= {

@@ -46,12 +46,15 @@ for exporter in $exporters; do
   with_exporter $exporter
   "$with_torch" - "$exporter" 2>log <<'PY' || { cat log; fail "the export by $exporter"; }
 import sys
+import onnx
 import plimsoll
 import torch
 from network import make
 from plimsoll import examples, state
 model, example = make()
 plimsoll.export(model, example, "net.onnx", exporter=sys.argv[1])
+names = [output.name for output in onnx.load("net.onnx").graph.output]
+assert names == ["loss", "logits"], names
 assert "forward" not in vars(model) and model.config.use_cache, "the export has changed the module"
 model.forward = model.forward  # of the instance, as tools that wrap modules set it
 plimsoll.export(model, example, "again.onnx", exporter=sys.argv[1])
