@@ -1,7 +1,8 @@
 """Mixtures of experts of the `transformers` library, in a form whose shapes do not depend on the routing.
 
-The library computes each expert for the tokens that are routed to it. How many these are, no exporter can write. Here
-every expert computes all tokens, and a token weighs an expert that it is not routed to by 0:
+The library computes each expert for the tokens that are routed to it. Their number is known only when the model runs,
+and exporters cannot write tensors of such a size. Here every expert is computed for all tokens. The weight of an expert
+that a token is not routed to is 0:
 
     y = Σ_e  weight(token, e) · down_e(act(gate_up_e(x)))
 
@@ -33,8 +34,8 @@ def computed_for_all_tokens(torch):
     if seen:
         count, selected = max(seen.values(), key=lambda sizes: sizes[0] / sizes[1])
         warnings.warn(
-            f"mixtures of experts, {len(seen)} in all: the file computes every expert for every token, which takes "
-            f"{count / selected:.3g} times the products of {selected} of {count} experts",
+            f"{len(seen)} mixtures of experts: the file computes all {count} experts for every token instead of "
+            f"{selected}, so their products take {count / selected:.3g} times as long",
             stacklevel=4)
 
 

@@ -143,7 +143,7 @@ def _cuts_kept(torch, model, functions, exporter):
     """Detaches the values that forward() computes under no_grad(), because exporters leave no trace of no_grad().
 
     Also makes the dimension of Tensor.unfold non-negative: for a negative one, TorchScript's exporter orders the axes
-    of the result differently from PyTorch. Gives a list, which has the names that forward() gives its results, if any.
+    of the result differently from PyTorch. Yields a list: after the export, the names of forward()'s results, if any.
     """
     from torch.overrides import TorchFunctionMode
 

@@ -19,12 +19,13 @@ def names_in(torch, result):
 
 
 def rename(graph, names):
-    """Gives the outputs of an ONNX graph these names, if there is one for each. One that another value has, or of an
-    output that no node computes, is left out."""
-    if len(names) != len(graph.output):
+    """Gives the outputs of an ONNX graph these names, unless their number differs. An output keeps its name if another
+    value has the new one, or if no node computes it."""
+    if not names or len(names) != len(graph.output):
         return
     computed = {name for node in graph.node for name in node.output}
-    taken = computed | {each.name for each in (*graph.input, *graph.initializer)}
+    taken = {each.name for each in (*graph.input, *graph.initializer)}
+    taken.update(name for node in _nodes(graph) for name in node.output)
     new_names = {}
     for output, name in zip(graph.output, names):
         if output.name in computed and output.name not in new_names and name not in taken:
@@ -32,14 +33,16 @@ def rename(graph, names):
             taken.add(name)
     for value in (*graph.output, *graph.value_info):
         value.name = new_names.get(value.name, value.name)
-    _rename_in_nodes(graph, new_names)
-
-
-def _rename_in_nodes(graph, new_names):
-    for node in graph.node:
+    for node in _nodes(graph):
         for values in (node.input, node.output):
             for place, name in enumerate(values):
                 values[place] = new_names.get(name, name)
+
+
+def _nodes(graph):
+    """Also those of the branches of an If, which read values of the whole graph."""
+    for node in graph.node:
+        yield node
         for attribute in node.attribute:
-            for inner in (attribute.g, *attribute.graphs):  # the branches of an If read values of the whole graph
-                _rename_in_nodes(inner, new_names)
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _nodes(inner)
