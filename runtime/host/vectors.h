@@ -36,8 +36,8 @@ inline constexpr int kWidest = 8;
 
 using Widest = VectorOf<kWidest>::Type;
 
-// A vector with x in all lanes; of a float, x. Not V{} + x: because 0 + -0 is 0, that is an addition, and it keeps
-// compilers from reading x from memory into all lanes in one instruction. x - 0 is x.
+// A vector with x in all lanes; if V is float, x. V{} + x would be an addition, because 0 + -0 is not -0, and compilers
+// would not load x from memory into all lanes in one instruction. x - 0 is always x.
 template <class V>
 inline V all_lanes(float x) {
   return x - V{};
